@@ -1,0 +1,49 @@
+"""The vocabulary between a consumer's core and the session that hosts it.
+
+From the queue it hears `Offer` and `Superseded`, to the queue it says `Accepted`, `Taken` and
+`Ended` (all in `etcdq.actors.queue.messages`).
+"""
+
+from etcdq.actors.queue.messages import Delivery, Message, Offer
+
+# messages from the session ------------------------------------------------------------------
+
+
+class Offered(Message):
+    """The queue's offer arrived; `room_bytes` of event bytes could be written right now."""
+
+    offer: Offer
+    room_bytes: int
+
+
+class Written(Message):
+    """A look at the output after a write. Always sent once after the effects of `Offered`.
+
+    `groups` counts the `Deliver` effects that have been written whole since the last look,
+    oldest first; `moved` says whether any byte of the next one was written since.
+    """
+
+    groups: int
+    moved: bool
+
+
+class WatchGone(Message):
+    """The watch was cancelled by its client, or its stream or connection ended."""
+
+
+# effects for the session --------------------------------------------------------------------
+
+
+class Deliver(Message):
+    """Send these in one response on the watch. Written whole or not counts for all of them."""
+
+    deliveries: tuple[Delivery, ...]
+
+
+class CancelWatch(Message):
+    """End the watch: withdraw what was not begun and cancel it with `reason`.
+
+    A response that is half sent cannot be withdrawn: then the stream is reset instead.
+    """
+
+    reason: str

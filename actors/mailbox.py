@@ -1,0 +1,82 @@
+"""The mailbox of an actor: many posters, one reader, an append and at most one reschedule.
+
+Trio shell.
+"""
+
+from collections import deque
+from typing import Any, Generic, TypeVar
+
+import trio
+
+T = TypeVar("T")
+
+
+class Mailbox(Generic[T]):
+    """What was posted and not yet drained, in order.
+
+    A post never blocks. What can pile up is bounded where it enters: streams per connection,
+    bytes per connection, credit per consumer (see `limits.py`).
+    """
+
+    __slots__ = ("_items", "_reader")
+
+    def __init__(self) -> None:
+        self._items: deque[T] = deque()
+        self._reader: trio.lowlevel.Task | None = None
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def post(self, item: T) -> None:
+        """Append `item` and wake the reader if it waits."""
+        self._items.append(item)
+        reader = self._reader
+        if reader is not None:
+            self._reader = None
+            trio.lowlevel.reschedule(reader)
+
+    def take(self) -> deque[T]:
+        """Return everything posted so far, in order, and leave the mailbox empty."""
+        items = self._items
+        if items:
+            self._items = deque()
+        return items
+
+    async def wait_posted(self) -> None:
+        """Wait until there is something to take; always a checkpoint."""
+        if self._items:
+            await trio.lowlevel.checkpoint()
+            return
+        if self._reader is not None:
+            raise trio.BusyResourceError("a mailbox has one reader")
+        self._reader = trio.lowlevel.current_task()
+
+        def abort(_: Any) -> trio.lowlevel.Abort:
+            self._reader = None
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        await trio.lowlevel.wait_task_rescheduled(abort)
+
+
+class KeyedHandle:
+    """A handle to one of the many actors that share a mailbox, by its key."""
+
+    __slots__ = ("_key", "_mailbox")
+
+    def __init__(self, mailbox: Mailbox[tuple[Any, Any]], key: Any) -> None:
+        self._mailbox = mailbox
+        self._key = key
+
+    def post(self, message: Any) -> None:
+        """Post `message` to the actor named by the key; it is born if it is not there."""
+        self._mailbox.post((self._key, message))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, KeyedHandle)
+            and self._mailbox is other._mailbox
+            and self._key == other._key
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self._mailbox), self._key))

@@ -1,0 +1,290 @@
+"""The vocabulary of a queue: what it is asked, what it answers, what it tells consumers.
+
+Names, keys and bodies are bytes, as they came. Every request carries the `Address` that its
+`Reply` goes to; a refusal is a reply whose value is an error of `etcdq.actors.errors`.
+"""
+
+from enum import Enum
+
+import msgspec
+
+from etcdq.actors import limits
+from etcdq.actors.message import Address
+
+
+class JobState(Enum):
+    """Where a job is in its life. `RESERVED` covers held by a consumer and offered to one."""
+
+    READY = "ready"
+    RESERVED = "reserved"
+    DELAYED = "delayed"
+    BURIED = "buried"
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """Base of all messages and replies."""
+
+
+class Credit(Message):
+    """What a consumer may hold unacknowledged (rule 11); 0 means no limit."""
+
+    messages: int = limits.CONSUMER_CREDIT_MESSAGES
+    body_bytes: int = limits.CONSUMER_CREDIT_BYTES
+
+
+# producing ----------------------------------------------------------------------------------
+
+
+class Put(Message):
+    """Enter a job into the line. Replies `Inserted`, `OverLimitError` or `DrainingError`.
+
+    `tail` is the last segment of the producer key and goes into the delivery key; `key` is the
+    whole producer key (client and tail together for `/i/{client}/{key}`).
+    """
+
+    to: Address
+    key: bytes
+    tail: bytes
+    body: bytes
+    priority: int = limits.PRIORITY_DEFAULT
+    delay_s: float = 0.0
+    ttr_s: float = 0.0
+
+
+class Inserted(Message):
+    """The job is in the line."""
+
+    job_id: int
+    index: int
+
+
+class ReadKey(Message):
+    """Read a producer key: the oldest job under it that is ready, delayed or held.
+
+    Replies `Listing` with at most one job.
+    """
+
+    to: Address
+    key: bytes
+
+
+class DeleteKey(Message):
+    """Remove the jobs that wait (ready or delayed) under a producer key. Replies `Deleted`."""
+
+    to: Address
+    key: bytes
+
+
+# consuming ----------------------------------------------------------------------------------
+
+
+class Register(Message):
+    """A consumer begins to watch. Replies `Registered` before anything is offered.
+
+    `watch` is the address of the consumer's core; a newer watch of the same `consumer` takes
+    over (rule 4). `credit` None means the node's default. `peer` is what people are shown.
+    """
+
+    to: Address
+    watch: Address
+    consumer: str
+    peer: str = ""
+    credit: Credit | None = None
+
+
+class Registered(Message):
+    """The consumer is in the registry."""
+
+
+class Delivery(Message):
+    """One job as it is offered to a consumer."""
+
+    index: int
+    tail: bytes
+    body: bytes
+
+
+class Offer(Message):
+    """Told to a watch: take these, in order. Answered by exactly one `Accepted` or `Ended`."""
+
+    watch: Address
+    deliveries: tuple[Delivery, ...]
+
+
+class Superseded(Message):
+    """Told to a watch: a newer watch of your consumer took over. Answered by `Ended`."""
+
+    watch: Address
+
+
+class Accepted(Message):
+    """A watch's word on its `Offer`: every offered index is in one of the three.
+
+    `taken`: all bytes are written. `stalled`: it has them, not all bytes could be written at
+    once; their end is told by `Taken` or `Ended`. `declined`: back to their place in the line.
+    """
+
+    watch: Address
+    taken: tuple[int, ...]
+    stalled: tuple[int, ...] = ()
+    declined: tuple[int, ...] = ()
+
+
+class Taken(Message):
+    """Stalled jobs whose bytes have all been written since."""
+
+    watch: Address
+    indexes: tuple[int, ...]
+
+
+class Ended(Message):
+    """A watch is over. What it was offered and has not `taken` goes back to its place.
+
+    `dropped`: because it made no progress for the accept timeout.
+    """
+
+    watch: Address
+    taken: tuple[int, ...] = ()
+    dropped: bool = False
+
+
+class Acknowledge(Message):
+    """Delete one delivery key. Replies `Deleted`: no job if unknown or of an earlier hand-over."""
+
+    to: Address
+    index: int
+    tail: bytes
+
+
+class Deleted(Message):
+    """What was removed, in index order."""
+
+    jobs: tuple["JobView", ...]
+
+
+# looking ------------------------------------------------------------------------------------
+
+
+class JobView(Message):
+    """A job as it is shown. `age_s` since its put, `holder` a consumer's identity or ""."""
+
+    job_id: int
+    index: int
+    key: bytes
+    tail: bytes
+    body: bytes
+    priority: int
+    state: JobState
+    delay_s: float = 0.0
+    ttr_s: float = 0.0
+    age_s: float = 0.0
+    holder: str = ""
+
+
+class Look(Message):
+    """List waiting jobs (`holder` None: ready and delayed) or those a consumer holds.
+
+    Only jobs whose `{index}/{tail}` lies in [start, end) are meant; `end` None is no end. At most
+    `limit` (0: all) are returned, in index order; the count is of all. Replies `Listing`.
+    """
+
+    to: Address
+    start: bytes = b""
+    end: bytes | None = None
+    holder: str | None = None
+    limit: int = 0
+
+
+class Listing(Message):
+    """Jobs in index order, and how many there are in all."""
+
+    jobs: tuple[JobView, ...]
+    count: int
+
+
+class Purge(Message):
+    """Acknowledge every job whose `{index}/{tail}` lies in [start, end), in any state (rule 15).
+
+    `holder` not None: only what that consumer holds. Replies `Deleted`.
+    """
+
+    to: Address
+    start: bytes = b""
+    end: bytes | None = None
+    holder: str | None = None
+
+
+class Kick(Message):
+    """Return up to `bound` buried jobs to the line, with new indexes; if there are none, delayed.
+
+    Replies `Kicked`. Source: beanstalkd protocol, "kick".
+    """
+
+    to: Address
+    bound: int
+
+
+class Kicked(Message):
+    """How many jobs entered the line."""
+
+    count: int
+
+
+class Peek(Message):
+    """Look at `limit` jobs of one state, in the order they would leave it. Replies `Listing`."""
+
+    to: Address
+    state: JobState
+    limit: int
+
+
+class Pause(Message):
+    """Hand out nothing for `pause_s` seconds; 0 ends a pause. Replies `Paused`."""
+
+    to: Address
+    pause_s: float
+
+
+class Paused(Message):
+    """The pause is in force."""
+
+
+class Show(Message):
+    """Replies `QueueStatistics`."""
+
+    to: Address
+
+
+class ConsumerStatistics(Message):
+    """One registered consumer. `since_s` counts from its registration."""
+
+    consumer: str
+    peer: str
+    held_messages: int
+    held_bytes: int
+    credit: Credit
+    since_s: float
+    stalled: bool
+
+
+class QueueStatistics(Message):
+    """A snapshot of one queue. `*_total` counters count since the queue was created."""
+
+    name: bytes
+    exists: bool
+    ready: int
+    reserved: int
+    delayed: int
+    buried: int
+    urgent: int
+    body_bytes: int
+    oldest_ready_age_s: float
+    pause_left_s: float
+    puts_total: int
+    deliveries_total: int
+    acknowledged_total: int
+    deleted_total: int
+    kicked_total: int
+    buried_total: int
+    dropped_consumers_total: int
+    consumers: tuple[ConsumerStatistics, ...]

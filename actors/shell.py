@@ -1,0 +1,78 @@
+"""The one loop that runs every core: wait, step, persist, reply, publish.
+
+Trio shell.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import trio
+
+from etcdq.actors.core import NEVER_S
+from etcdq.actors.effect import Publish, Tell
+from etcdq.actors.mailbox import Mailbox
+from etcdq.actors.stage import Outcome, Stage
+
+PersistRecords = Callable[[list[Any]], Awaitable[None]]
+WriteLog = Callable[[str, str, dict[str, Any]], None]
+
+
+def log_nowhere(level: str, event: str, fields: dict[str, Any]) -> None:
+    """Drop a log line: for nodes inside a test."""
+
+
+class Shell:
+    """A stage, its mailbox and the board it publishes on.
+
+    Args:
+        stage: the cores.
+        board: topics to values, shared by the node; read by anyone, written only here.
+        persist: writes the records of a batch and returns when they are safe. None: memory only.
+        log: takes level, event and fields.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        board: dict[str, Any],
+        *,
+        persist: PersistRecords | None = None,
+        log: WriteLog = log_nowhere,
+    ) -> None:
+        self.stage = stage
+        self.mailbox: Mailbox[tuple[Any, Any]] = Mailbox()
+        self._board = board
+        self._persist = persist
+        self._log = log
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve the mailbox until cancelled.
+
+        Raises:
+            CoreFault: a core failed; the caller takes the node down.
+        """
+        task_status.started()
+        mailbox = self.mailbox
+        while True:
+            deadline_s = self.stage.next_deadline_s()
+            if deadline_s == NEVER_S:
+                await mailbox.wait_posted()
+            else:
+                with trio.move_on_at(deadline_s):
+                    await mailbox.wait_posted()
+            outcome = self.stage.run(mailbox.take(), trio.current_time())
+            if outcome.persists and self._persist is not None:
+                await self._persist(outcome.persists)
+            self._perform(outcome)
+
+    def _perform(self, outcome: Outcome) -> None:
+        for reply in outcome.replies:
+            reply.to.handle.post(reply)
+        for effect in outcome.publications:
+            if type(effect) is Tell:
+                effect.handle.post(effect.message)
+            else:
+                assert type(effect) is Publish, f"no shell performs {effect!r}"
+                self._board[effect.topic] = effect.value
+        for line in outcome.logs:
+            self._log(line.level, line.event, line.fields)

@@ -1,0 +1,110 @@
+"""Many cores behind one mailbox, stepped batch by batch. No Trio here: the simulation uses it too.
+
+An actor is named by its key and is born by its first message, so whoever posts holds a name and
+never the actor. An idle core costs its own memory and no task.
+"""
+
+import heapq
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+from etcdq.actors.core import NEVER_S, Core
+from etcdq.actors.effect import Effect, Log, Persist, Reply, Stop
+from etcdq.actors.errors import CoreFault
+
+Key = Hashable
+
+
+class Outcome:
+    """What one batch wants done, sorted into the order in which it is performed."""
+
+    __slots__ = ("logs", "persists", "publications", "replies")
+
+    def __init__(self) -> None:
+        self.persists: list[Any] = []
+        self.replies: list[Reply] = []
+        self.publications: list[Effect] = []
+        self.logs: list[Log] = []
+
+    def add(self, effects: list[Any]) -> None:
+        """Sort `effects` in, keeping their order within each class."""
+        for effect in effects:
+            kind = type(effect)
+            if kind is Reply:
+                self.replies.append(effect)
+            elif kind is Persist:
+                self.persists.append(effect.record)
+            elif kind is Log:
+                self.logs.append(effect)
+            else:
+                self.publications.append(effect)
+
+
+class Stage:
+    """The cores that share a mailbox.
+
+    Args:
+        birth: makes the core for a key that has none.
+    """
+
+    def __init__(self, birth: Callable[[Any], Core]) -> None:
+        self._birth = birth
+        self.cores: dict[Any, Core] = {}
+        self._due: list[tuple[float, int, Any]] = []
+        self._scheduled_s: dict[Any, float] = {}
+        self._ticket = 0
+
+    def run(self, batch: Iterable[tuple[Any, Any]], now_s: float) -> Outcome:
+        """Step every message, settle every core that was touched or is due.
+
+        Raises:
+            CoreFault: a core raised; the stage must not be used any further.
+        """
+        cores = self.cores
+        outcome = Outcome()
+        touched: dict[Any, Core] = {}
+        key: Any = None
+        message: Any = None
+        try:
+            for key, message in batch:
+                core = touched.get(key)
+                if core is None:
+                    core = cores.get(key)
+                    if core is None:
+                        core = cores[key] = self._birth(key)
+                    touched[key] = core
+                outcome.add(core.step(message, now_s))
+            message = "settle"
+            self._add_due(touched, now_s)
+            for key, core in touched.items():
+                effects = core.settle(now_s)
+                if effects:
+                    if type(effects[-1]) is Stop:
+                        effects.pop()
+                        del cores[key]
+                    outcome.add(effects)
+                self._schedule(key, core)
+        except Exception as error:
+            raise CoreFault(key, message) from error
+        return outcome
+
+    def next_deadline_s(self) -> float:
+        """Return when `run` must be called at the latest, even with an empty batch."""
+        return self._due[0][0] if self._due else NEVER_S
+
+    def _add_due(self, touched: dict[Any, Core], now_s: float) -> None:
+        while self._due and self._due[0][0] <= now_s:
+            _, _, key = heapq.heappop(self._due)
+            self._scheduled_s.pop(key, None)
+            core = self.cores.get(key)
+            if core is not None:
+                touched[key] = core
+
+    def _schedule(self, key: Any, core: Core) -> None:
+        # A deadline that moved later is left in the heap: when it comes, settle finds nothing
+        # due and the core is scheduled anew. So a busy core costs no heap operation per batch.
+        deadline_s = core.next_deadline_s()
+        if deadline_s < self._scheduled_s.get(key, NEVER_S) and key in self.cores:
+            self._scheduled_s[key] = deadline_s
+            self._ticket += 1
+            heapq.heappush(self._due, (deadline_s, self._ticket, key))
