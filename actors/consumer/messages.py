@@ -9,14 +9,14 @@ from etcdq.actors.queue.messages import Delivery, Message, Offer
 # messages from the session ------------------------------------------------------------------
 
 
-class Offered(Message):
+class Offered(Message, frozen=True, gc=False):
     """The queue's offer arrived; `room_bytes` of event bytes could be written right now."""
 
     offer: Offer
     room_bytes: int
 
 
-class Written(Message):
+class Written(Message, frozen=True, gc=False):
     """A look at the output after a write. Always sent once after the effects of `Offered`.
 
     `groups` counts the `Deliver` effects that have been written whole since the last look,
@@ -27,20 +27,20 @@ class Written(Message):
     moved: bool
 
 
-class WatchGone(Message):
+class WatchGone(Message, frozen=True, gc=False):
     """The watch was cancelled by its client, or its stream or connection ended."""
 
 
 # effects for the session --------------------------------------------------------------------
 
 
-class Deliver(Message):
+class Deliver(Message, frozen=True, gc=False):
     """Send these in one response on the watch. Written whole or not counts for all of them."""
 
     deliveries: tuple[Delivery, ...]
 
 
-class CancelWatch(Message):
+class CancelWatch(Message, frozen=True, gc=False):
     """End the watch: withdraw what was not begun and cancel it with `reason`.
 
     A response that is half sent cannot be withdrawn: then the stream is reset instead.

@@ -10,7 +10,7 @@ from etcdq.actors.message import Address
 from etcdq.actors.queue.messages import Message
 
 
-class KeyValue(Message):
+class KeyValue(Message, frozen=True, gc=False):
     """One key at one revision, as etcd shows it."""
 
     key: bytes
@@ -39,7 +39,7 @@ class SortOrder(Enum):
     DESCEND = 2
 
 
-class RangeOptions(Message):
+class RangeOptions(Message, frozen=True, gc=False):
     """Everything of a RangeRequest but the range itself; zero values mean "not given"."""
 
     limit: int = 0
@@ -54,7 +54,7 @@ class RangeOptions(Message):
     max_create_revision: int = 0
 
 
-class PutKey(Message):
+class PutKey(Message, frozen=True, gc=False):
     """Put an ordinary key. Replies `KeyPut`, or an error (value or lease ignored on no key)."""
 
     to: Address
@@ -66,14 +66,14 @@ class PutKey(Message):
     ignore_lease: bool = False
 
 
-class KeyPut(Message):
+class KeyPut(Message, frozen=True, gc=False):
     """`prev` only if asked for and there was one."""
 
     revision: int
     prev: KeyValue | None = None
 
 
-class RangeKeys(Message):
+class RangeKeys(Message, frozen=True, gc=False):
     """Read keys. Replies `KeyRange`, or an error: revision compacted or in the future."""
 
     to: Address
@@ -82,7 +82,7 @@ class RangeKeys(Message):
     options: RangeOptions = RangeOptions()
 
 
-class KeyRange(Message):
+class KeyRange(Message, frozen=True, gc=False):
     """`count` is of the whole range, whatever limit and filters say."""
 
     revision: int
@@ -91,7 +91,7 @@ class KeyRange(Message):
     count: int
 
 
-class DeleteKeys(Message):
+class DeleteKeys(Message, frozen=True, gc=False):
     """Delete keys. Registry keys in the range are counted and stay. Replies `KeysDeleted`."""
 
     to: Address
@@ -100,7 +100,7 @@ class DeleteKeys(Message):
     prev_kv: bool = False
 
 
-class KeysDeleted(Message):
+class KeysDeleted(Message, frozen=True, gc=False):
     """`prevs` only if asked for."""
 
     revision: int
@@ -108,20 +108,20 @@ class KeysDeleted(Message):
     prevs: tuple[KeyValue, ...] = ()
 
 
-class SetRegistry(Message):
+class SetRegistry(Message, frozen=True, gc=False):
     """The server writes a registry key: makes no history, live watchers see it. No reply."""
 
     key: bytes
     value: bytes
 
 
-class DropRegistry(Message):
+class DropRegistry(Message, frozen=True, gc=False):
     """The owner of a registry key is gone. No reply."""
 
     key: bytes
 
 
-class WatchKeys(Message):
+class WatchKeys(Message, frozen=True, gc=False):
     """Watch a key or a range; `watch` is told the changes. Replies `WatchingKeys`.
 
     `start_revision` 0 is "from now on". `put`/`delete` say which events are wanted.
@@ -138,25 +138,25 @@ class WatchKeys(Message):
     progress: bool = False
 
 
-class WatchingKeys(Message):
+class WatchingKeys(Message, frozen=True, gc=False):
     """The watch stands; nothing was told before this."""
 
     revision: int
 
 
-class UnwatchKeys(Message):
+class UnwatchKeys(Message, frozen=True, gc=False):
     """Forget the watch; nothing is told after the host has posted this. No reply."""
 
     watch: Address
 
 
-class Drained(Message):
+class Drained(Message, frozen=True, gc=False):
     """The watch's host has written what it was told and can take more. No reply."""
 
     watch: Address
 
 
-class AskProgress(Message):
+class AskProgress(Message, frozen=True, gc=False):
     """Replies `Progress` once every watch in `watches` was told all up to the current revision.
 
     With a watch that lags the reply comes later: progress never overtakes events.
@@ -166,13 +166,13 @@ class AskProgress(Message):
     watches: tuple[Address, ...]
 
 
-class Progress(Message):
+class Progress(Message, frozen=True, gc=False):
     """Everything up to `revision` has been told."""
 
     revision: int
 
 
-class Change(Message):
+class Change(Message, frozen=True, gc=False):
     """One event. A delete has only key and mod_revision in `kv`; no previous value: `prev` None."""
 
     kv: KeyValue
@@ -180,7 +180,7 @@ class Change(Message):
     prev: KeyValue | None = None
 
 
-class Changes(Message):
+class Changes(Message, frozen=True, gc=False):
     """Told to a watch: events in revision order, no revision split; then waits for `Drained`."""
 
     watch: Address
@@ -188,7 +188,7 @@ class Changes(Message):
     revision: int
 
 
-class WatchRefused(Message):
+class WatchRefused(Message, frozen=True, gc=False):
     """Told to a watch: it cannot go on, its start revision is compacted."""
 
     watch: Address

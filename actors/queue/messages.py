@@ -25,7 +25,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     """Base of all messages and replies."""
 
 
-class Credit(Message):
+class Credit(Message, frozen=True, gc=False):
     """What a consumer may hold unacknowledged (rule 11); 0 means no limit."""
 
     messages: int = limits.CONSUMER_CREDIT_MESSAGES
@@ -35,7 +35,7 @@ class Credit(Message):
 # producing ----------------------------------------------------------------------------------
 
 
-class Put(Message):
+class Put(Message, frozen=True, gc=False):
     """Enter a job into the line. Replies `Inserted`, `OverLimitError` or `DrainingError`.
 
     `tail` is the last segment of the producer key and goes into the delivery key; `key` is the
@@ -51,14 +51,14 @@ class Put(Message):
     ttr_s: float = 0.0
 
 
-class Inserted(Message):
+class Inserted(Message, frozen=True, gc=False):
     """The job is in the line."""
 
     job_id: int
     index: int
 
 
-class ReadKey(Message):
+class ReadKey(Message, frozen=True, gc=False):
     """Read a producer key: the oldest job under it that is ready, delayed or held.
 
     Replies `Listing` with at most one job.
@@ -68,7 +68,7 @@ class ReadKey(Message):
     key: bytes
 
 
-class DeleteKey(Message):
+class DeleteKey(Message, frozen=True, gc=False):
     """Remove the jobs that wait (ready or delayed) under a producer key. Replies `Deleted`."""
 
     to: Address
@@ -78,7 +78,7 @@ class DeleteKey(Message):
 # consuming ----------------------------------------------------------------------------------
 
 
-class Register(Message):
+class Register(Message, frozen=True, gc=False):
     """A consumer begins to watch. Replies `Registered` before anything is offered.
 
     `watch` is the address of the consumer's core; a newer watch of the same `consumer` takes
@@ -92,11 +92,11 @@ class Register(Message):
     credit: Credit | None = None
 
 
-class Registered(Message):
+class Registered(Message, frozen=True, gc=False):
     """The consumer is in the registry."""
 
 
-class Delivery(Message):
+class Delivery(Message, frozen=True, gc=False):
     """One job as it is offered to a consumer."""
 
     index: int
@@ -104,20 +104,20 @@ class Delivery(Message):
     body: bytes
 
 
-class Offer(Message):
+class Offer(Message, frozen=True, gc=False):
     """Told to a watch: take these, in order. Answered by exactly one `Accepted` or `Ended`."""
 
     watch: Address
     deliveries: tuple[Delivery, ...]
 
 
-class Superseded(Message):
+class Superseded(Message, frozen=True, gc=False):
     """Told to a watch: a newer watch of your consumer took over. Answered by `Ended`."""
 
     watch: Address
 
 
-class Accepted(Message):
+class Accepted(Message, frozen=True, gc=False):
     """A watch's word on its `Offer`: every offered index is in one of the three.
 
     `taken`: all bytes are written. `stalled`: it has them, not all bytes could be written at
@@ -130,14 +130,14 @@ class Accepted(Message):
     declined: tuple[int, ...] = ()
 
 
-class Taken(Message):
+class Taken(Message, frozen=True, gc=False):
     """Stalled jobs whose bytes have all been written since."""
 
     watch: Address
     indexes: tuple[int, ...]
 
 
-class Ended(Message):
+class Ended(Message, frozen=True, gc=False):
     """A watch is over. What it was offered and has not `taken` goes back to its place.
 
     `dropped`: because it made no progress for the accept timeout.
@@ -148,7 +148,7 @@ class Ended(Message):
     dropped: bool = False
 
 
-class Acknowledge(Message):
+class Acknowledge(Message, frozen=True, gc=False):
     """Delete one delivery key. Replies `Deleted`: no job if unknown or of an earlier hand-over."""
 
     to: Address
@@ -156,7 +156,7 @@ class Acknowledge(Message):
     tail: bytes
 
 
-class Deleted(Message):
+class Deleted(Message, frozen=True, gc=False):
     """What was removed, in index order."""
 
     jobs: tuple["JobView", ...]
@@ -165,7 +165,7 @@ class Deleted(Message):
 # looking ------------------------------------------------------------------------------------
 
 
-class JobView(Message):
+class JobView(Message, frozen=True, gc=False):
     """A job as it is shown. `age_s` since its put, `holder` a consumer's identity or ""."""
 
     job_id: int
@@ -181,7 +181,7 @@ class JobView(Message):
     holder: str = ""
 
 
-class Look(Message):
+class Look(Message, frozen=True, gc=False):
     """List waiting jobs (`holder` None: ready and delayed) or those a consumer holds.
 
     Only jobs whose `{index}/{tail}` lies in [start, end) are meant; `end` None is no end. At most
@@ -195,14 +195,14 @@ class Look(Message):
     limit: int = 0
 
 
-class Listing(Message):
+class Listing(Message, frozen=True, gc=False):
     """Jobs in index order, and how many there are in all."""
 
     jobs: tuple[JobView, ...]
     count: int
 
 
-class Purge(Message):
+class Purge(Message, frozen=True, gc=False):
     """Acknowledge every job whose `{index}/{tail}` lies in [start, end), in any state (rule 15).
 
     `holder` not None: only what that consumer holds. Replies `Deleted`.
@@ -214,7 +214,7 @@ class Purge(Message):
     holder: str | None = None
 
 
-class Kick(Message):
+class Kick(Message, frozen=True, gc=False):
     """Return up to `bound` buried jobs to the line, with new indexes; if there are none, delayed.
 
     Replies `Kicked`. Source: beanstalkd protocol, "kick".
@@ -224,13 +224,13 @@ class Kick(Message):
     bound: int
 
 
-class Kicked(Message):
+class Kicked(Message, frozen=True, gc=False):
     """How many jobs entered the line."""
 
     count: int
 
 
-class Peek(Message):
+class Peek(Message, frozen=True, gc=False):
     """Look at `limit` jobs of one state, in the order they would leave it. Replies `Listing`."""
 
     to: Address
@@ -238,24 +238,24 @@ class Peek(Message):
     limit: int
 
 
-class Pause(Message):
+class Pause(Message, frozen=True, gc=False):
     """Hand out nothing for `pause_s` seconds; 0 ends a pause. Replies `Paused`."""
 
     to: Address
     pause_s: float
 
 
-class Paused(Message):
+class Paused(Message, frozen=True, gc=False):
     """The pause is in force."""
 
 
-class Show(Message):
+class Show(Message, frozen=True, gc=False):
     """Replies `QueueStatistics`."""
 
     to: Address
 
 
-class ConsumerStatistics(Message):
+class ConsumerStatistics(Message, frozen=True, gc=False):
     """One registered consumer. `since_s` counts from its registration."""
 
     consumer: str
@@ -267,7 +267,7 @@ class ConsumerStatistics(Message):
     stalled: bool
 
 
-class QueueStatistics(Message):
+class QueueStatistics(Message, frozen=True, gc=False):
     """A snapshot of one queue. `*_total` counters count since the queue was created."""
 
     name: bytes
