@@ -1,0 +1,1 @@
+"""Messages and stubs for the client library (betterproto), one room a package."""
