@@ -1,0 +1,250 @@
+"""The forms of a key under a queue prefix, and what a range over such keys means.
+
+    /q/{name}                            the registry key of a queue
+    /q/{name}/p/{key}                    a producer key; /i/{client}/{key} is one as well
+    /q/{name}/c/{uuid}                   a consumer's watch key, and its registry key
+    /q/{name}/{index}/{key}              a delivery key, also /q/{name}/c/{uuid}/{index}/{key}
+
+`/q/` and `/queue/`, `p` and `producer`, `i` and `input`, `c` and `consumer` are two spellings of
+one thing. What follows a further `/` after {key} is dropped. Source: docs/semantics.md section 2.
+"""
+
+from functools import lru_cache
+
+import msgspec
+
+from etcdq.actors import limits
+from etcdq.actors.errors import InvalidKeyError
+
+PRODUCER_WORDS = (b"p", b"producer")
+INPUT_WORDS = (b"i", b"input")
+CONSUMER_WORDS = (b"c", b"consumer")
+
+
+class KeyForm(msgspec.Struct, frozen=True, gc=False):
+    """Base of the forms; `name` is the queue's."""
+
+    name: bytes
+
+
+class QueueKey(KeyForm, frozen=True, gc=False):
+    """The registry key of a queue."""
+
+
+class ProducerKey(KeyForm, frozen=True, gc=False):
+    """`key` is the producer key, client and tail together; `tail` its last segment."""
+
+    key: bytes
+    tail: bytes
+
+
+class ConsumerKey(KeyForm, frozen=True, gc=False):
+    """`segment` is what stands where the UUID belongs, as it came."""
+
+    segment: bytes
+
+
+class DeliveryKey(KeyForm, frozen=True, gc=False):
+    """`holder` is the segment after `c`, None in the short form. `index` -1 hits nothing."""
+
+    index: int
+    tail: bytes
+    holder: bytes | None = None
+
+
+class JobsRange(KeyForm, frozen=True, gc=False):
+    """Jobs of one queue whose `{index}/{key}` lies in [start, end); `end` None: no end.
+
+    `lead` is what precedes that in each key, as spelled. `holder` not None: held by that one.
+    """
+
+    lead: bytes
+    start: bytes
+    end: bytes | None
+    holder: bytes | None = None
+
+
+class KeysRange(msgspec.Struct, frozen=True, gc=False):
+    """Keys of the key space, in canonical spelling. `lead`/`canonical`: how to spell them back."""
+
+    start: bytes
+    end: bytes
+    lead: bytes = b""
+    canonical: bytes = b""
+
+
+class Spelling:
+    """Parses and writes keys for one set of queue prefixes.
+
+    Args:
+        prefixes: each begins and ends with "/"; the first is the canonical one.
+    """
+
+    def __init__(self, prefixes: tuple[bytes, ...]) -> None:
+        self.prefixes = prefixes
+        self.canonical = prefixes[0]
+
+    def prefix_of(self, key: bytes) -> bytes | None:
+        """Return the queue prefix that `key` lies under, None for an ordinary key."""
+        for prefix in self.prefixes:
+            if key.startswith(prefix):
+                return prefix
+        return None
+
+    def parse(self, key: bytes) -> KeyForm | None:
+        """Return the form of one key; None for an ordinary key.
+
+        Raises:
+            InvalidKeyError: under a queue prefix, and of no form.
+        """
+        for prefix in self.prefixes:
+            if key.startswith(prefix):
+                return _form(key, prefix, key[len(prefix) :].split(b"/"))
+        return None
+
+    def queue_key(self, name: bytes, lead: bytes | None = None) -> bytes:
+        """Return the registry key of a queue, in canonical spelling unless `lead` is given."""
+        return (lead or self.canonical) + name
+
+    def consumer_key(self, name: bytes, consumer: bytes) -> bytes:
+        """Return the registry key of a consumer, in canonical spelling."""
+        return b"%s%s/c/%s" % (self.canonical, name, consumer)
+
+    def parse_range(self, start: bytes, end: bytes) -> JobsRange | KeysRange | None:
+        """Say what [start, end) means; None if it lies in a queue and can hold nothing.
+
+        Inside one queue's prefix it means jobs (or, under `c/`, that queue's registry keys);
+        anything wider means the key space, where only registry keys stand under the prefix.
+        """
+        prefix = self.prefix_of(start)
+        if prefix is None or (start == prefix and end != prefix_end(prefix)):
+            return KeysRange(start, end)
+        slash = start.find(b"/", len(prefix))
+        top = b"" if slash < 0 else start[: slash + 1]
+        if top and start >= top and _within(end, prefix_end(top)):
+            return self._parse_inside(start, end, prefix, top)
+        if prefix == self.canonical or not _within(end, prefix_end(prefix)):
+            return KeysRange(start, end)
+        canonical = self._respell(start, end, prefix, self.canonical)
+        return KeysRange(canonical.start, canonical.end)
+
+    def _respell(self, start: bytes, end: bytes, lead: bytes, canonical: bytes) -> KeysRange:
+        if end == prefix_end(lead):
+            new_end = prefix_end(canonical)
+        else:
+            new_end = canonical + end[len(lead) :]
+        return KeysRange(canonical + start[len(lead) :], new_end, lead, canonical)
+
+    def _parse_inside(
+        self, start: bytes, end: bytes, prefix: bytes, top: bytes
+    ) -> JobsRange | KeysRange | None:
+        name = top[len(prefix) : -1]
+        if not is_queue_name(name) or end <= start:
+            return None
+        for word in CONSUMER_WORDS:
+            consumers = top + word + b"/"
+            if not start.startswith(consumers) or not _within(end, prefix_end(consumers)):
+                continue
+            slash = start.find(b"/", len(consumers))
+            held = b"" if slash < 0 else start[: slash + 1]
+            if held and _within(end, prefix_end(held)):
+                holder = held[len(consumers) : -1]
+                return JobsRange(name, held, start[len(held) :], _tail_end(end, held), holder)
+            canonical = b"%s%s/c/" % (self.canonical, name)
+            return self._respell(start, end, consumers, canonical)
+        return JobsRange(name, top, start[len(top) :], _tail_end(end, top))
+
+
+def prefix_end(prefix: bytes) -> bytes:
+    """Return the end of the range of all keys that begin with `prefix` (no 0xff at its end)."""
+    return prefix[:-1] + bytes((prefix[-1] + 1,))
+
+
+def delivery_key(lead: bytes, index: int, tail: bytes) -> bytes:
+    """Spell the key under which a job is delivered; `lead` is `/q/{name}/` as spelled."""
+    return b"%s%016d/%s" % (lead, index, tail)
+
+
+@lru_cache(maxsize=4096)
+def is_queue_name(name: bytes) -> bool:
+    """Say whether `name` can be a queue's: UTF-8, 1 to 200 bytes, no control characters."""
+    if not 1 <= len(name) <= limits.QUEUE_NAME_BYTES_MAX or b"/" in name:
+        return False
+    try:
+        text = name.decode()
+    except UnicodeDecodeError:
+        return False
+    return not any(ord(char) < 0x20 or 0x7F <= ord(char) <= 0x9F for char in text)
+
+
+def _within(end: bytes, top_end: bytes) -> bool:
+    # b"\0" is etcd's "to the end of all keys", which is never inside anything.
+    return end != b"\0" and end <= top_end
+
+
+def _tail_end(end: bytes, lead: bytes) -> bytes | None:
+    return None if end == prefix_end(lead) else end[len(lead) :]
+
+
+def _form(key: bytes, prefix: bytes, segments: list[bytes]) -> KeyForm:
+    name = segments[0]
+    if not is_queue_name(name):
+        raise InvalidKeyError(_bad_name(key, prefix))
+    count = len(segments)
+    if count == 1:
+        return QueueKey(name)
+    word = segments[1]
+    if word in PRODUCER_WORDS:
+        if count > 2 and segments[2]:
+            return ProducerKey(name, segments[2], segments[2])
+        raise _no_form(key, prefix + b"{name}/" + word + b"/{key}", "a key to put under")
+    if word in INPUT_WORDS:
+        if count > 3 and segments[2] and segments[3]:
+            return ProducerKey(name, segments[2] + b"/" + segments[3], segments[3])
+        raise _no_form(key, prefix + b"{name}/" + word + b"/{client}/{key}", "client and key")
+    if word in CONSUMER_WORDS:
+        return _consumer_form(key, prefix, segments)
+    if word.isdigit():
+        if count > 2 and segments[2]:
+            return DeliveryKey(name, _index(word), segments[2])
+        raise _no_form(key, prefix + b"{name}/{index}/{key}", "the key after the index")
+    raise _no_form(
+        key,
+        prefix + b"{name}/p/{key}",
+        "one of p, i, c or an index after the queue's name; to produce use",
+    )
+
+
+def _consumer_form(key: bytes, prefix: bytes, segments: list[bytes]) -> KeyForm:
+    count = len(segments)
+    if count > 2 and segments[2]:
+        if count == 3:
+            return ConsumerKey(segments[0], segments[2])
+        if count > 4 and segments[3].isdigit() and segments[4]:
+            return DeliveryKey(segments[0], _index(segments[3]), segments[4], segments[2])
+        wanted = b"%s{name}/%s/{uuid}/{index}/{key}" % (prefix, segments[1])
+        raise _no_form(key, wanted, "index and key after the UUID")
+    raise _no_form(key, b"%s{name}/%s/{uuid}" % (prefix, segments[1]), "a UUID to consume as")
+
+
+def _index(digits: bytes) -> int:
+    return int(digits) if len(digits) == limits.INDEX_DIGITS else -1
+
+
+def _bad_name(key: bytes, prefix: bytes) -> str:
+    return (
+        f"etcdq: key {_shown(key)} has no valid queue name after {prefix.decode()!r}: it is UTF-8,"
+        f" 1 to {limits.QUEUE_NAME_BYTES_MAX} bytes, without control characters, as in"
+        f" {prefix.decode()}{{name}}/p/{{key}}"
+    )
+
+
+def _no_form(key: bytes, right: bytes, lacks: str) -> InvalidKeyError:
+    return InvalidKeyError(
+        f"etcdq: key {_shown(key)} is no key of a queue: it lacks {lacks}: {right.decode()}"
+    )
+
+
+def _shown(key: bytes) -> str:
+    text = key[:120].decode("utf-8", "backslashreplace")
+    return repr(text) + ("..." if len(key) > 120 else "")
