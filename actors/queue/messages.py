@@ -202,6 +202,18 @@ class Listing(Message, frozen=True, gc=False):
     count: int
 
 
+class ReadDelivery(Message, frozen=True, gc=False):
+    """Read one delivery key: its job in any state, if `tail` is right (and `holder` holds it).
+
+    Replies `Listing` with at most one job.
+    """
+
+    to: Address
+    index: int
+    tail: bytes
+    holder: str | None = None
+
+
 class Purge(Message, frozen=True, gc=False):
     """Acknowledge every job whose `{index}/{tail}` lies in [start, end), in any state (rule 15).
 

@@ -9,6 +9,7 @@
 one thing. What follows a further `/` after {key} is dropped. Source: docs/semantics.md section 2.
 """
 
+import uuid
 from functools import lru_cache
 
 import msgspec
@@ -163,6 +164,14 @@ def prefix_end(prefix: bytes) -> bytes:
 def delivery_key(lead: bytes, index: int, tail: bytes) -> bytes:
     """Spell the key under which a job is delivered; `lead` is `/q/{name}/` as spelled."""
     return b"%s%016d/%s" % (lead, index, tail)
+
+
+def consumer_identity(segment: bytes) -> str | None:
+    """Return the identity of a UUID in any form: lower case, hyphenated; None if it is none."""
+    try:
+        return str(uuid.UUID(segment.decode("ascii")))
+    except ValueError:
+        return None
 
 
 @lru_cache(maxsize=4096)
