@@ -31,6 +31,18 @@ PRIORITY_DEFAULT = 1024
 INDEX_DIGITS = 16
 """Digits of an index in a delivery key: microseconds since 1970 fit until the year 2286."""
 
+JOB_OVERHEAD_BYTES = 512
+"""What a job costs beyond body and key when it is counted against `--max-jobs-size`."""
+
+LINE_DEAD_MIN = 1_000
+"""Entries of removed jobs a line or a heap of delays carries along before it is swept."""
+
+OFFER_MESSAGES_MAX = 1_000
+"""Messages in one offer, where credit has no limit: what is declined has to be put back."""
+
+OFFER_BYTES_MAX = 1_048_576
+"""Bytes of bodies in one offer, where credit has no limit."""
+
 # delivery -----------------------------------------------------------------------------------
 
 RESPONSE_EVENTS_BYTES_MAX = 1_048_576
@@ -38,3 +50,174 @@ RESPONSE_EVENTS_BYTES_MAX = 1_048_576
 
 EVENT_OVERHEAD_BYTES = 96
 """What an event adds to its key and body on the wire, at most: field tags, lengths, revisions."""
+
+# transport ----------------------------------------------------------------------------------
+
+FRAME_BYTES_MAX = 16_384
+"""Payload of an HTTP/2 frame, both ways: the least a peer must take, and a fair turn on a wire."""
+
+HEADER_LIST_BYTES_MAX = 16_384
+"""Decoded header list of a request (RFC 7541 size): what h11, nginx and Go's servers allow."""
+
+HEADER_LIST_BYTES_HOSTILE = 65_536
+"""A list beyond this is an attack (HPACK bomb): the connection ends instead of the call."""
+
+HEADER_BLOCK_BYTES_MAX = 65_536
+"""Encoded block over all its CONTINUATIONs: no honest block for 16 KiB of headers is larger."""
+
+CONTINUATIONS_MAX = 32
+"""CONTINUATION frames of one block: 64 KiB need 4 of full size, careful clients split finer."""
+
+HEADER_TABLE_BYTES_MAX = 4_096
+"""Dynamic table of a peer's encoder: the protocol's default, which we never change."""
+
+BLOCK_CACHE_ENTRIES = 128
+"""Header blocks remembered per connection: a client uses one per method and a few more."""
+
+BLOCK_CACHE_BLOCK_BYTES = 1_024
+"""Larger blocks are not remembered: the cache of a connection stays under 128 KiB of blocks."""
+
+STREAMS_MAX = 4_096
+"""Concurrent calls of a connection. grpc-go servers set none; 1,000 watches on one connection
+plus 256 deliveries deleted at once plus ordinary calls must fit, and an attacker's share must
+not: each open call costs about 1 kB here."""
+
+STREAM_WINDOW_BYTES = 1_048_576
+"""Our receive window per stream: a large body needs few round trips."""
+
+CONNECTION_WINDOW_BYTES = 4_194_304
+"""Our receive window per connection. Credit goes back on arrival, so it bounds only what is
+under way, never which calls may complete."""
+
+RECEIVE_OVERHEAD_BYTES = 524_288
+"""A received message may exceed `--max-request-bytes` by this, as in etcd: the request around a
+body that is itself within the limit."""
+
+BUFFERED_REQUEST_BYTES_MAX = 67_108_864
+"""Half-received messages of one connection: 32 of the largest by default. Beyond it the newest
+call fails, since holding back credit could stop all of them for ever."""
+
+QUEUED_ANSWER_BYTES_MAX = 67_108_864
+"""Answers of one connection that wait for its peer's window; one answer is always allowed."""
+
+OUTPUT_TURN_BYTES = 262_144
+"""Framed at a time from what waits: later small answers pass a big one after at most this."""
+
+STATUS_TEXT_CHARS_MAX = 1_000
+"""Of a status message: percent-encoded it still fits one HEADERS frame with room to spare."""
+
+PREFACE_TIMEOUT_S = 10.0
+"""A connection that has not said its preface and SETTINGS by then is closed (slowloris)."""
+
+FRAME_TIMEOUT_S = 20.0
+"""A frame, or a header block over CONTINUATIONs, that has begun is complete by then."""
+
+LINGERING_STREAMS_MAX = 1_024
+"""Streams we reset whose late frames we still recognise: more are not under way in a window."""
+
+REQUEST_TIMEOUT_S = 60.0
+"""A message that has begun (a unary call: its headers) is complete by then; 2 MiB in it is
+35 kB/s."""
+
+ANSWER_STALL_TIMEOUT_S = 60.0
+"""A finished answer of which the peer's window took nothing for this long is dropped."""
+
+PING_INTERVAL_MIN_S = 5.0
+"""gRPC servers' shortest interval between a client's keepalive pings (etcd's default)."""
+
+PING_TOLERANCE_S = 0.5
+"""How much closer two pings may come by jitter alone."""
+
+PING_STRIKES_MAX = 2
+"""Pings too close to their forerunner that are forgiven, as in grpc-go."""
+
+RESETS_MAX = 100
+"""Resets of young unanswered calls, and of ours that a peer provoked: rapid reset and
+MadeYouReset open and reset thousands."""
+
+RESETS_PER_S = 10.0
+"""How fast the budget of resets comes back with time alone."""
+
+FINISHED_PER_RESET = 10
+"""This many finished calls earn one reset: a busy connection may cancel more."""
+
+CANCELS_MAX = STREAMS_MAX
+"""Resets of calls that were answered or are at least `YOUNG_CALL_S` old, and refused streams:
+a client may end all its watches at once."""
+
+CANCELS_PER_S = 100.0
+"""How fast the budget of cancels comes back."""
+
+YOUNG_CALL_S = 1.0
+"""A call reset within this time of its opening counts as a rapid reset if unanswered."""
+
+SETTINGS_MAX = 100
+"""SETTINGS frames in a burst: clients send one, and seldom a second."""
+
+SETTINGS_PER_S = 1.0
+"""How fast the budget of SETTINGS comes back."""
+
+EMPTY_FRAMES_MAX = 200
+"""Frames that carry nothing and end nothing (empty DATA, empty HEADERS fragments) in a burst."""
+
+EMPTY_FRAMES_PER_S = 10.0
+"""How fast the budget of empty frames comes back."""
+
+IGNORED_FRAMES_MAX = 2_000
+"""PRIORITY, unknown frames, acknowledgements nobody waits for and frames of ended streams in a
+burst: old clients send a PRIORITY or two per call."""
+
+IGNORED_FRAMES_PER_S = 200.0
+"""How fast the budget of ignored frames comes back."""
+
+WINDOW_UPDATES_MAX = 10_000
+"""WINDOW_UPDATEs in a burst: one for each of a few thousand streams at once is honest."""
+
+WINDOW_UPDATES_PER_S = 1_000.0
+"""How fast the budget of window updates comes back with time alone."""
+
+WINDOW_UPDATES_PER_ANSWER = 4
+"""What each frame of ours earns: clients credit each DATA frame on stream and connection."""
+
+assert HEADER_LIST_BYTES_MAX < HEADER_LIST_BYTES_HOSTILE <= HEADER_BLOCK_BYTES_MAX
+assert STREAM_WINDOW_BYTES <= CONNECTION_WINDOW_BYTES
+assert REQUEST_BYTES_MAX + RECEIVE_OVERHEAD_BYTES <= BUFFERED_REQUEST_BYTES_MAX
+assert 3 * STATUS_TEXT_CHARS_MAX * 4 < FRAME_BYTES_MAX
+
+# the process --------------------------------------------------------------------------------
+
+REQUEST_BYTES_LIMIT = 33_554_432
+"""`--max-request-bytes` may not go beyond: one of the largest must fit what a connection may hold
+half-received, and half-sent."""
+
+assert REQUEST_BYTES_LIMIT + RECEIVE_OVERHEAD_BYTES <= BUFFERED_REQUEST_BYTES_MAX
+assert REQUEST_BYTES_LIMIT + RECEIVE_OVERHEAD_BYTES <= QUEUED_ANSWER_BYTES_MAX
+
+CONNECTIONS_MAX = 10_000
+"""Open connections of a node; fewer where the process may not have that many descriptors."""
+
+DESCRIPTORS_RESERVED = 64
+"""Descriptors kept from connections: listeners, logs, epoll, files of the future store."""
+
+SOCKET_PATH_BYTES_MAX = 107
+"""Length of a UNIX socket's path on Linux: sun_path less its final zero."""
+
+# session ------------------------------------------------------------------------------------
+
+SILENCE_S = 5.0
+"""A connection with consumers that is silent for this long is pinged (rule 9)."""
+
+PING_TIMEOUT_S = 5.0
+"""A pinged connection that is still silent after this long is closed: its peer vanished."""
+
+WRITE_TIMEOUT_S = 60.0
+"""An answer whose reader gives it no window for this long is reset."""
+
+BACKLOG_BYTES_MAX = 1_048_576
+"""Output the socket has not taken: beyond it, nothing more is read from that connection."""
+
+RECEIVE_BYTES = 65_536
+"""Asked of the socket at once: an HTTP/2 window of many small calls."""
+
+LINGER_S = 1.0
+"""How long a closed connection is still read, so that its last words are not cut off by a reset."""
