@@ -49,8 +49,8 @@ class RequestTooLargeError(RequestError):
     """A body is over `--max-request-bytes`."""
 
 
-class UnsupportedError(RequestError):
-    """A part of the API that is not built yet; the text says so in a sentence."""
+class NoSuchQueueError(RequestError):
+    """A queue that does not exist was to be shown; the first put or watch creates it."""
 
 
 class OverLimitError(UnavailableError):

@@ -15,6 +15,9 @@ from etcdq.actors.message import Address
 class JobState(Enum):
     """Where a job is in its life. `RESERVED` covers held by a consumer and offered to one."""
 
+    # By identity, in C: the table of transitions is looked up several times per job.
+    __hash__ = object.__hash__
+
     READY = "ready"
     RESERVED = "reserved"
     DELAYED = "delayed"
@@ -186,6 +189,7 @@ class Look(Message, frozen=True, gc=False):
 
     Only jobs whose `{index}/{tail}` lies in [start, end) are meant; `end` None is no end. At most
     `limit` (0: all) are returned, in index order; the count is of all. Replies `Listing`.
+    `count_only`: no jobs are returned, whatever `limit` says.
     """
 
     to: Address
@@ -193,6 +197,7 @@ class Look(Message, frozen=True, gc=False):
     end: bytes | None = None
     holder: str | None = None
     limit: int = 0
+    count_only: bool = False
 
 
 class Listing(Message, frozen=True, gc=False):
@@ -280,7 +285,11 @@ class ConsumerStatistics(Message, frozen=True, gc=False):
 
 
 class QueueStatistics(Message, frozen=True, gc=False):
-    """A snapshot of one queue. `*_total` counters count since the queue was created."""
+    """A snapshot of one queue. `*_total` counters count since the queue was created.
+
+    Every job that was put is in one of the four states, or counted once as acknowledged (removed
+    by its delivery key after it was handed over) or as deleted (removed in any other way).
+    """
 
     name: bytes
     exists: bool

@@ -53,7 +53,7 @@ class Context:
         )
 
     def put_answer(self) -> bytes:
-        """Return the answer to a queue put: a header only, the same bytes until the next revision."""
+        """Return the answer to a queue put: only a header, so the same until the next revision."""
         if self._revision != self.door.board["revision"]:
             self._renew()
         return self._put_answer

@@ -11,12 +11,17 @@ from etcdq.actors.queue.messages import Credit, QueueStatistics
 
 @dataclass(frozen=True, slots=True)
 class DoorSettings:
-    """What the operator may change about this door. `queue_prefixes`: the first is canonical."""
+    """What the operator may change about this door. `queue_prefixes`: the first is canonical.
+
+    `jobs_per_queue_max` and `jobs_bytes_max` are only shown; 0: no limit.
+    """
 
     queue_prefixes: tuple[bytes, ...] = (b"/q/", b"/queue/")
     request_bytes_max: int = limits.REQUEST_BYTES_MAX
     accept_timeout_s: float = limits.ACCEPT_TIMEOUT_S
     credit: Credit = field(default_factory=Credit)
+    jobs_per_queue_max: int = 0
+    jobs_bytes_max: int = 0
 
 
 @dataclass(frozen=True, slots=True)

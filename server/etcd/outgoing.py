@@ -1,0 +1,94 @@
+"""What one watch has sent on its stream and the socket has not yet taken whole."""
+
+from collections import deque
+from typing import Final
+
+from etcdq.server.etcd.grpc import Transport
+
+NOT_FRAMED: Final = -1
+
+
+class Sent:
+    """One response: its place in the stream, and in the output once all of it is framed."""
+
+    __slots__ = ("end", "output_end", "start")
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
+        self.output_end = NOT_FRAMED
+
+
+class Outgoing:
+    """The unwritten responses of one watch, oldest first.
+
+    A response is written when its bytes are framed within the peer's window and the socket has
+    taken the output up to there: only then has the peer been given it.
+    """
+
+    __slots__ = ("_moved_to", "_stream_id", "_transport", "sent")
+
+    def __init__(self, transport: Transport, stream_id: int) -> None:
+        self._transport = transport
+        self._stream_id = stream_id
+        self.sent: deque[Sent] = deque()
+        self._moved_to = 0
+
+    def send(self, message: bytes) -> None:
+        """Send a response and keep an eye on it."""
+        end = self._transport.send_message(self._stream_id, message)
+        self.sent.append(Sent(end - len(message) - 5, end))
+
+    def look(self, written_position: int) -> tuple[int, bool]:
+        """Say how many responses were written since the last look, and whether the next one moved.
+
+        Args:
+            written_position: bytes of the connection's output that the socket has taken.
+        """
+        transport = self._transport
+        framed = transport.framed(self._stream_id)
+        written = 0
+        sent = self.sent
+        while sent:
+            first = sent[0]
+            if first.end > framed:
+                moved = framed > max(first.start, self._moved_to)
+                self._moved_to = framed
+                return written, moved
+            if first.output_end == NOT_FRAMED:
+                first.output_end = transport.output_position
+            if first.output_end > written_position:
+                return written, False
+            sent.popleft()
+            written += 1
+        return written, False
+
+    def withdraw(self) -> list[tuple[int, int]] | None:
+        """Take back every unwritten response.
+
+        Returns:
+            The stream ranges taken back (what others sent behind them moves up), newest first;
+            None if a byte of one has left already, so that only a reset can stop it.
+        """
+        transport = self._transport
+        gone: list[tuple[int, int]] = []
+        while self.sent:
+            last = self.sent[-1]
+            if not transport.withdraw(self._stream_id, last.end):
+                return None
+            gone.append((last.start, last.end))
+            self.sent.pop()
+        return gone
+
+    def move_up(self, ranges: list[tuple[int, int]]) -> None:
+        """Others took back these ranges of the stream: what stands behind moved up."""
+        for start, end in ranges:
+            for one in self.sent:
+                if one.start >= end:
+                    one.start -= end - start
+                    one.end -= end - start
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether the oldest unwritten response is framed whole and waits for the socket."""
+        return bool(self.sent) and self.sent[0].end <= self._transport.framed(self._stream_id)

@@ -1,0 +1,176 @@
+"""The shell of a session: reads the socket, steps the session, writes what it has to say.
+
+Trio shell. The reader steps the session in place; actors' replies come through the mailbox.
+Both write at once as far as the socket takes it; only a socket that would block gets a writer.
+"""
+
+import os
+import uuid
+from typing import Any
+
+import trio
+
+from etcdq.actors import limits
+from etcdq.actors.core import NEVER_S
+from etcdq.actors.mailbox import Mailbox
+from etcdq.actors.shell import WriteLog, log_nowhere
+from etcdq.server.etcd.context import Context
+from etcdq.server.etcd.door import Door
+from etcdq.server.etcd.session import Session
+
+
+async def serve_connection(
+    stream: trio.abc.Stream, door: Door, *, drain: trio.Event, log: WriteLog = log_nowhere
+) -> None:
+    """Serve one connection until it ends, or until `drain` is set and its calls are answered.
+
+    Contains its own errors: whatever fails here ends this connection and is logged.
+    """
+    shell = SessionShell(stream, door)
+    try:
+        await shell.run(drain)
+    except* (trio.BrokenResourceError, trio.ClosedResourceError):
+        pass  # the peer is gone: what it held is told by the session's end
+    except* Exception as group:
+        log("error", "a session failed", {"peer": shell.peer, "reason": repr(group.exceptions)})
+    finally:
+        shell.session.end(trio.current_time())
+        await trio.aclose_forcefully(stream)
+    if shell.session.aborted:
+        log("info", "connection closed", {"peer": shell.peer, "reason": shell.session.aborted})
+
+
+class SessionShell:
+    """Runs one session over one stream."""
+
+    def __init__(self, stream: trio.abc.Stream, door: Door) -> None:
+        self.mailbox: Mailbox[Any] = Mailbox()
+        self.peer = peer_of(stream)
+        now_s = trio.current_time()
+        self.session = Session(Context(door), self.mailbox, uuid.uuid4(), self.peer, now_s)
+        self._stream = stream
+        self._fileno = stream.socket.fileno() if isinstance(stream, trio.SocketStream) else None
+        self._nursery: trio.Nursery | None = None
+        self._backlog = b""
+        self._written = 0
+        self._drained_backlog = trio.Event()
+        self._armed_s = NEVER_S
+        self._peer_left = False
+
+    async def run(self, drain: trio.Event) -> None:
+        """Serve until the session is finished or the peer is gone."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            nursery.start_soon(self._read)
+            nursery.start_soon(self._wait_drain, drain)
+            self._flush(trio.current_time())
+            await self._hear()
+            nursery.cancel_scope.cancel()
+        if not (self._peer_left or self.session.aborted):
+            await self._linger()
+
+    async def _read(self) -> None:
+        session = self.session
+        stream = self._stream
+        while not session.transport.closing:
+            data = await stream.receive_some(limits.RECEIVE_BYTES)
+            if not data:
+                self._peer_left = True
+                self.mailbox.post(None)
+                return
+            now_s = trio.current_time()
+            session.receive(data, now_s)
+            self._flush(now_s)
+            if session.finished or session.aborted or session.next_deadline_s() < self._armed_s:
+                self.mailbox.post(None)
+            if len(self._backlog) > limits.BACKLOG_BYTES_MAX:
+                await self._drained_backlog.wait()
+
+    async def _hear(self) -> None:
+        session = self.session
+        mailbox = self.mailbox
+        while not self._is_over():
+            self._armed_s = session.next_deadline_s()
+            if self._armed_s == NEVER_S:
+                await mailbox.wait_posted()
+            else:
+                with trio.move_on_at(self._armed_s):
+                    await mailbox.wait_posted()
+            now_s = trio.current_time()
+            for message in mailbox.take():
+                if message is not None:  # None only wakes
+                    session.step(message, now_s)
+            session.settle(now_s)
+            self._flush(now_s)
+
+    def _is_over(self) -> bool:
+        if self._peer_left or self.session.aborted:
+            return True
+        return self.session.finished and not self._backlog
+
+    async def _wait_drain(self, drain: trio.Event) -> None:
+        await drain.wait()
+        now_s = trio.current_time()
+        self.session.drain(now_s)
+        self._flush(now_s)
+        self.mailbox.post(None)
+
+    # writing ----------------------------------------------------------------------------
+
+    def _flush(self, now_s: float) -> None:
+        """Write what can be written at once; leave the rest to a writer."""
+        transport = self.session.transport
+        while transport.has_output and len(self._backlog) <= limits.BACKLOG_BYTES_MAX:
+            data = transport.take_output()
+            if self._backlog:
+                self._backlog += data
+                continue
+            taken = self._write_now(data)
+            self._written += taken
+            if taken < len(data):
+                self._backlog = data[taken:]
+                assert self._nursery is not None
+                self._drained_backlog = trio.Event()
+                self._nursery.start_soon(self._write_backlog)
+        self.session.written(self._written, bool(self._backlog), now_s)
+
+    def _write_now(self, data: bytes) -> int:
+        if self._fileno is None:
+            return 0
+        try:
+            return os.write(self._fileno, data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise trio.BrokenResourceError from error
+
+    async def _write_backlog(self) -> None:
+        # Piece by piece, so that the session sees a slow reader's progress.
+        while self._backlog:
+            piece = self._backlog[: limits.RECEIVE_BYTES]
+            await self._stream.send_all(piece)
+            self._backlog = self._backlog[len(piece) :]
+            self._written += len(piece)
+            now_s = trio.current_time()
+            self.session.written(self._written, bool(self._backlog), now_s)
+        self._drained_backlog.set()
+        self._flush(trio.current_time())
+        self.mailbox.post(None)
+
+    async def _linger(self) -> None:
+        # Closing with unread bytes would send a reset that overtakes our last words.
+        with trio.move_on_after(limits.LINGER_S):
+            if isinstance(self._stream, trio.SocketStream):
+                await self._stream.send_eof()
+                while await self._stream.receive_some(limits.RECEIVE_BYTES):
+                    pass
+
+
+def peer_of(stream: trio.abc.Stream) -> str:
+    """Name the other end for people: host:port, or unix."""
+    if not isinstance(stream, trio.SocketStream):
+        return "memory"
+    address = stream.socket.getpeername()
+    if isinstance(address, tuple):
+        return f"{address[0]}:{address[1]}"
+    return "unix"
