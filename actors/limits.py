@@ -221,3 +221,17 @@ RECEIVE_BYTES = 65_536
 
 LINGER_S = 1.0
 """How long a closed connection is still read, so that its last words are not cut off by a reset."""
+
+# watches on keys ----------------------------------------------------------------------------
+
+PROGRESS_NOTIFY_S = 600.0
+"""A silent watch that asked for it is told the revision this often: etcd's own interval."""
+
+CATCH_UP_EVENTS_PER_BATCH = 10_000
+"""Events of the history that the key space reads for lagging watches in one batch: about 20 ms."""
+
+CATCH_UP_READ_BYTES = 262_144
+"""How much of the history is read at once: a watch that wants little of it costs no more."""
+
+REGISTRY_GONE_MAX = 4_096
+"""Deleted registry keys remembered for lagging watches: a rolling restart of all consumers."""

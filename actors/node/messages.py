@@ -193,3 +193,22 @@ class WatchRefused(Message, frozen=True, gc=False):
 
     watch: Address
     compact_revision: int
+
+
+class KeySpaceStatistics(Message, frozen=True, gc=False):
+    """A snapshot of the key space. `*_total` counters count since the node's start.
+
+    `keys` are those that are there now. `approximate_bytes` counts every revision that is kept.
+    `slow_watchers` have missed changes, or still read the past they asked for.
+    """
+
+    revision: int
+    compact_revision: int
+    keys: int
+    approximate_bytes: int
+    watchers: int
+    slow_watchers: int
+    puts_total: int
+    deletes_total: int
+    ranges_total: int
+    events_total: int
