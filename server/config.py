@@ -22,6 +22,9 @@ from etcdq.server.values import ListenUrl
 
 ENVIRONMENT_PREFIX = "ETCDQ_"
 
+PROCESS_FIELDS = ("config", "log_level", "log_format")
+"""Settings of a process; a node inside somebody's program has no use for them."""
+
 Duration = Annotated[float, PlainValidator(values.positive_duration_s)]
 
 
@@ -132,6 +135,9 @@ def embedded_config(settings: dict[str, Any]) -> NodeConfig:
     Raises:
         ConfigError: the first wrong or unknown setting.
     """
+    for field in PROCESS_FIELDS:
+        if field in settings:
+            raise _unknown(field)
     try:
         return EmbeddedConfig(**settings)
     except pydantic.ValidationError as error:
@@ -168,10 +174,14 @@ def _explain(error: pydantic.ValidationError, place: Any) -> ConfigError:
     first = error.errors(include_url=False, include_context=False)[0]
     field = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
-        known = ", ".join(name for name in NodeConfig.model_fields if name != "config")
-        return ConfigError(f"unknown setting {field!r}; known are {known}")
+        return _unknown(field)
     text = first["msg"].removeprefix("Value error, ")
     return ConfigError(f"{place(field)} {first['input']!r}: {text}")
+
+
+def _unknown(field: str) -> ConfigError:
+    known = ", ".join(name for name in NodeConfig.model_fields if name not in PROCESS_FIELDS)
+    return ConfigError(f"unknown setting {field!r}; known are {known}")
 
 
 def _place(field: str, flags: dict[str, Any]) -> str:

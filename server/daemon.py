@@ -23,6 +23,7 @@ from etcdq.actors import limits
 from etcdq.actors.errors import CoreFault
 from etcdq.actors.shell import WriteLog
 from etcdq.server.config import NodeConfig
+from etcdq.server.etcd.shell import serve_connection
 from etcdq.server.listen import Listening, close, listen
 from etcdq.server.node import Node
 
@@ -59,8 +60,6 @@ async def open_daemon(config: NodeConfig, *, log: WriteLog) -> AsyncIterator[Dae
                 drain = trio.Event()
 
                 async def serve(stream: trio.abc.Stream) -> None:
-                    from etcdq.server.etcd.shell import serve_connection
-
                     await serve_connection(stream, node.door, drain=drain, log=log)
 
                 async with open_sessions(

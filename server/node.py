@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import trio
-from etcdq.actors.node.keyspace import KeySpaceCore
-from etcdq.actors.queue.core import QueueCore
 
 from etcdq.actors.core import Core
 from etcdq.actors.mailbox import KeyedHandle
+from etcdq.actors.node.keyspace import KeySpaceCore
+from etcdq.actors.node.mvcc.store import FIRST_REVISION
 from etcdq.actors.queue.context import JobsBudget, Numbers, QueueContext
+from etcdq.actors.queue.core import QueueCore
 from etcdq.actors.queue.messages import QueueStatistics
 from etcdq.actors.shell import Shell, WriteLog
 from etcdq.actors.stage import Stage
@@ -50,7 +51,7 @@ class Node:
             client_urls=tuple(urls),
         )
         self._key_space = KeySpaceCore()
-        board["revision"] = self._key_space.revision
+        board["revision"] = FIRST_REVISION
         self._keys = Shell(Stage(self._bear_key_space), board, log=log)
         self._queues = Shell(Stage(self._bear_queue), board, log=log)
         keys = KeyedHandle(self._keys.mailbox, _KEY_SPACE)

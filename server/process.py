@@ -118,6 +118,7 @@ def _settle_garbage_collection() -> None:
     """Take what was built by the start out of every later collection, and make full ones rare."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(*GC_THRESHOLDS)
 
 
