@@ -1,0 +1,80 @@
+"""The rows of the table: what is measured, in which unit, and what it is to reach."""
+
+from dataclasses import dataclass
+
+
+GENERATOR = ".generator"
+"""Ends the name of a figure that is the generator's CPU share while the row was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound on our figure, or on its ratio to etcd as it comes.
+
+    `at_least` or `at_most` is set, not both; `aim` is what we hope for beyond it, and is not
+    judged.
+    """
+
+    at_least: float | None = None
+    at_most: float | None = None
+    aim: float | None = None
+    ratio: bool = True
+
+    def met(self, ours: float | None, etcd: float | None) -> bool | None:
+        """Whether the bound is kept; None where the figures to tell are missing."""
+        value = quotient(ours, etcd) if self.ratio else ours
+        if value is None:
+            return None
+        if self.at_least is not None:
+            return value >= self.at_least
+        assert self.at_most is not None, "a target has a bound"
+        return value <= self.at_most
+
+    def __str__(self) -> str:
+        sign, bound = (">=", self.at_least) if self.at_least is not None else ("<=", self.at_most)
+        aim = "" if self.aim is None else f" (aim {self.aim:g})"
+        return f"{sign} {bound:g}{'x' if self.ratio else ''}{aim}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. A figure is the median of its repetitions."""
+
+    name: str
+    unit: str
+    target: Target | None = None
+
+
+ROWS = {
+    row.name: row
+    for row in (
+        Row("put-queue-8x8", "puts/s", Target(at_least=2.5, aim=4)),
+        Row("put-key-8x8", "puts/s", Target(at_least=2, aim=3)),
+        Row("put-queue-fresh", "puts/s", Target(at_least=2)),
+        Row("put-key-fresh", "puts/s"),
+        Row("put-queue-1x1", "us mean", Target(at_most=0.5)),
+        Row("put-key-1x1", "us mean"),
+        Row("cycle-1", "cycles/s", Target(at_least=2)),
+        Row("cycle-8", "cycles/s", Target(at_least=2)),
+        Row("cycle-64", "cycles/s", Target(at_least=2)),
+        Row("cycle-512", "cycles/s", Target(at_least=4)),
+        Row("waiting-memory", "bytes each", Target(at_most=512, ratio=False)),
+        Row("waiting-fill", "puts/s"),
+        Row("million-memory", "bytes each", Target(at_most=512, ratio=False)),
+        Row("million-puts-before", "puts/s"),
+        Row("million-puts-after", "puts/s"),
+        Row("million-slowdown", "after/before", Target(at_least=0.75, ratio=False)),
+        Row("idle-memory", "MB", Target(at_most=60, ratio=False)),
+        Row("idle-pause", "ms longest", Target(at_most=60, ratio=False)),
+    )
+}
+
+
+def row(name: str) -> Row:
+    """The row of this name; the client library's own rates are calls or messages per second."""
+    return ROWS.get(name) or Row(name, "1/s")
+
+
+def quotient(ours: float | None, theirs: float | None) -> float | None:
+    """ours / theirs where both are known."""
+    return ours / theirs if ours is not None and theirs else None
