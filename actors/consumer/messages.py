@@ -17,7 +17,8 @@ class Offered(Message, frozen=True, gc=False):
 
 
 class Written(Message, frozen=True, gc=False):
-    """A look at the output after a write. Always sent once after the effects of `Offered`.
+    """A look at the output after a write. Always sent once after the effects of `Offered`,
+    also if the queue's `Superseded` comes in between (but not after `WatchGone`).
 
     `groups` counts the `Deliver` effects that have been written whole since the last look,
     oldest first; `moved` says whether any byte of the next one was written since.
@@ -28,7 +29,10 @@ class Written(Message, frozen=True, gc=False):
 
 
 class WatchGone(Message, frozen=True, gc=False):
-    """The watch was cancelled by its client, or its stream or connection ended."""
+    """The watch was cancelled by its client, or its stream or connection ended.
+
+    What was written until then has been told by `Written` before. What was not is withdrawn.
+    """
 
 
 # effects for the session --------------------------------------------------------------------

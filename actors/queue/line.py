@@ -1,0 +1,177 @@
+"""The line of ready jobs: in which order they leave.
+
+Order is (priority, index). Each priority has a lane: a deque of indexes in rising order, for
+jobs that entered at the end, and a small heap of those that came back to their place. A heap of
+priorities says which lane is first. The line holds indexes only: an entry is alive while the
+job of that index is ready. A job that leaves from the middle leaves its entry behind, dead; it
+is skipped when it comes to the front, and swept when the dead outnumber the living. So adding,
+removing and taking cost the same however long the line is.
+
+What may surprise: an index can have two entries (left from the middle, then came back). At most
+one of them is ever used, because taking the job makes the other one dead: entries are always
+`live` plus dead ones, whichever is which.
+"""
+
+import heapq
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+
+from etcdq.actors import limits
+from etcdq.actors.queue.job import HAND_OUT, READY, Job
+
+Lane = tuple[deque[int], list[int]]
+"""Indexes that came in order, and a heap of those that came back."""
+
+
+class Line:
+    """The ready jobs of one queue.
+
+    Args:
+        jobs: all jobs of the queue by index; owned and changed by the queue.
+    """
+
+    __slots__ = ("_dead", "_jobs", "_lanes", "_priorities", "live", "urgent")
+
+    def __init__(self, jobs: Mapping[int, Job]) -> None:
+        self._jobs = jobs
+        self._lanes: dict[int, Lane] = {}
+        self._priorities: list[int] = []
+        self._dead = 0
+        self.live = 0
+        self.urgent = 0
+
+    def add(self, job: Job) -> None:
+        """Put a ready job, whose index is higher than any before, at the end of its lane."""
+        priority = job.priority
+        lane = self._lanes.get(priority)
+        if lane is None:
+            lane = self._open_lane(priority)
+        lane[0].append(job.index)
+        self.live += 1
+        if priority < limits.PRIORITY_DEFAULT:
+            self.urgent += 1
+
+    def add_back(self, job: Job) -> None:
+        """Put a ready job to the place that its index gives it."""
+        lane = self._lanes.get(job.priority)
+        if lane is None:
+            lane = self._open_lane(job.priority)
+        heapq.heappush(lane[1], job.index)
+        self.live += 1
+        if job.priority < limits.PRIORITY_DEFAULT:
+            self.urgent += 1
+
+    def discard(self, job: Job) -> None:
+        """Take note that `job` is no longer ready, or no longer there; the line did not take it."""
+        self._dead += 1
+        self._lose(job)
+        if self._dead > limits.LINE_DEAD_MIN and self._dead > self.live:
+            self._sweep()
+
+    def head(self) -> Job | None:
+        """Return the job that leaves next, None if there is none."""
+        jobs = self._jobs
+        while True:
+            lane = self._first_lane()
+            if lane is None:
+                return None
+            fresh, back = lane
+            came_back = back and (not fresh or back[0] < fresh[0])
+            job = jobs.get(back[0] if came_back else fresh[0])
+            if job is not None and job.state is READY:
+                return job
+            if came_back:
+                heapq.heappop(back)
+            else:
+                fresh.popleft()
+            self._dead -= 1
+            assert self._dead >= 0, "more dead entries met than were counted"
+
+    def take(self, messages: int, body_bytes: int) -> list[Job]:
+        """Take jobs off the line's front and make them reserved.
+
+        Args:
+            messages: how many at most.
+            body_bytes: how large their bodies may be together; the first is taken at any size.
+
+        Returns:
+            The jobs in line order; the caller gives them their holder.
+        """
+        taken: list[Job] = []
+        while messages > 0:
+            job = self.head()
+            if job is None:
+                break
+            body_bytes -= len(job.body)
+            if body_bytes < 0 and taken:
+                break
+            fresh, back = self._lanes[job.priority]
+            if fresh and fresh[0] == job.index:
+                fresh.popleft()
+            else:
+                heapq.heappop(back)
+            job.state = HAND_OUT[job.state]
+            self._lose(job)
+            taken.append(job)
+            messages -= 1
+        return taken
+
+    def first(self, limit: int) -> list[Job]:
+        """Return the first `limit` ready jobs in line order, without taking them."""
+        return list(islice(self._in_order(), limit))
+
+    def oldest(self) -> Job | None:
+        """Return the ready job with the lowest index, whatever its priority."""
+        heads = (next(self._lane_in_order(priority), None) for priority in self._lanes)
+        return min((job for job in heads if job is not None), key=_index_of, default=None)
+
+    def _lose(self, job: Job) -> None:
+        self.live -= 1
+        if job.priority < limits.PRIORITY_DEFAULT:
+            self.urgent -= 1
+        assert self.live >= 0, "more jobs left the line than entered it"
+
+    def _open_lane(self, priority: int) -> Lane:
+        lane: Lane = (deque(), [])
+        self._lanes[priority] = lane
+        heapq.heappush(self._priorities, priority)
+        return lane
+
+    def _first_lane(self) -> Lane | None:
+        # The last lane stays when it is empty: most queues only ever use one priority.
+        priorities = self._priorities
+        while priorities:
+            lane = self._lanes[priorities[0]]
+            if lane[0] or lane[1]:
+                return lane
+            if len(priorities) == 1:
+                return None
+            del self._lanes[heapq.heappop(priorities)]
+        return None
+
+    def _sweep(self) -> None:
+        lanes: dict[int, Lane] = {}
+        for priority in self._lanes:
+            living = deque(job.index for job in self._lane_in_order(priority))
+            if living:
+                lanes[priority] = (living, [])
+        self._lanes = lanes
+        self._priorities = sorted(lanes)
+        self._dead = 0
+
+    def _in_order(self) -> Iterator[Job]:
+        return chain.from_iterable(map(self._lane_in_order, sorted(self._lanes)))
+
+    def _lane_in_order(self, priority: int) -> Iterator[Job]:
+        fresh, back = self._lanes[priority]
+        last = -1
+        for index in heapq.merge(fresh, sorted(back)) if back else fresh:
+            job = self._jobs.get(index)
+            if job is not None and job.state is READY and index != last:
+                last = index
+                yield job
+
+
+def _index_of(job: Job) -> int:
+    return job.index
