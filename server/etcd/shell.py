@@ -79,7 +79,7 @@ class SessionShell:
                 self.mailbox.post(None)
                 return
             now_s = trio.current_time()
-            session.receive(data, now_s)
+            session.receive(bytes(data), now_s)
             self._flush(now_s)
             if session.finished or session.aborted or session.next_deadline_s() < self._armed_s:
                 self.mailbox.post(None)

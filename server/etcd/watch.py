@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from etcdq.actors import limits
 from etcdq.actors.consumer.core import ConsumerCore
 from etcdq.actors.errors import EtcdqError, InvalidKeyError
 from etcdq.actors.node import messages as keys
@@ -95,9 +96,11 @@ class WatchStream:
         address = session.new_address()
         door = self.context.door
         queue = door.queue(form.name)
-        core = ConsumerCore(consumer, queue, address, door.settings.accept_timeout_s)
+        timeout_s = door.settings.accept_timeout_s
         prefix = self.context.spelling.prefix_of(key) or b""
         lead = key[: len(prefix) + len(form.name) + 1]
+        overhead_bytes = limits.EVENT_OVERHEAD_BYTES + len(lead)
+        core = ConsumerCore(consumer, queue, address, timeout_s, overhead_bytes)
         self._enter(ConsumerWatch(self, watch_id, address, core, lead))
         queue.post(Register(address, address, consumer, session.peer, door.settings.credit))
 
