@@ -14,10 +14,10 @@ from etcdq.actors import limits
 from etcdq.actors.queue.messages import Credit
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
-_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_SIZE = re.compile(r"(\d+)([kmg]?)", re.IGNORECASE)
+_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+")
+_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_SIZE = re.compile(r"([0-9]+)([kmgKMG]?)")
 _SIZE_FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -61,7 +61,7 @@ def positive_duration_s(value: Any) -> float:
 def count(value: Any) -> int:
     """Return a whole number, 0 or more."""
     text = _text(value)
-    if not re.fullmatch(r"\d{1,18}", text):
+    if not re.fullmatch(r"[0-9]{1,18}", text):
         raise ValueError("not a count; write a whole number, 0 for no limit")
     return int(text)
 
@@ -111,7 +111,8 @@ def queue_prefixes(value: Any) -> tuple[bytes, ...]:
         raise ValueError("no prefix; write one or more as in /q/,/queue/")
     for prefix in prefixes:
         inner = prefix[1:-1]
-        if not (prefix.startswith("/") and prefix.endswith("/") and inner.strip("/")):
+        slashed = prefix.startswith("/") and prefix.endswith("/")
+        if not (slashed and inner.strip("/") and prefix.isprintable()):
             raise ValueError(f"{prefix!r} must begin and end with a slash, with a word between")
     for index, prefix in enumerate(prefixes):
         for other in prefixes[index + 1 :]:
