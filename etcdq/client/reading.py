@@ -1,0 +1,85 @@
+"""Wire messages into the records that applications get."""
+
+from typing import Any
+
+from etcdq.client.records import (
+    ConsumerStatistics,
+    Job,
+    JobState,
+    KeyValue,
+    QueueStatistics,
+    QueueSummary,
+)
+from etcdq.wire import mvccpb
+from etcdq.wire.etcdq import v1
+from etcdq.wire.upb import kv_pb2
+
+WIRE_STATES: dict[JobState, Any] = {  # to mypy, members of a betterproto.Enum are int
+    JobState.READY: v1.JobState.READY,
+    JobState.RESERVED: v1.JobState.RESERVED,
+    JobState.DELAYED: v1.JobState.DELAYED,
+    JobState.BURIED: v1.JobState.BURIED,
+}
+_STATES = {wire: state for state, wire in WIRE_STATES.items()}
+
+
+def key_value(kv: mvccpb.KeyValue | kv_pb2.KeyValue) -> KeyValue:
+    """Read a key of either kind of message; their fields have the same names."""
+    return KeyValue(kv.key, kv.value, kv.create_revision, kv.mod_revision, kv.version, kv.lease)
+
+
+def queue_summary(one: v1.QueueSummary) -> QueueSummary:
+    """Read the counts of a queue."""
+    return QueueSummary(
+        one.name, one.ready, one.reserved, one.delayed, one.buried, one.consumers, one.waiting
+    )
+
+
+def queue_statistics(one: v1.ShowResponse) -> QueueStatistics:
+    """Read the statistics of a queue."""
+    return QueueStatistics(
+        summary=queue_summary(one.summary),
+        urgent=one.urgent,
+        jobs_total=one.total_jobs,
+        puts_total=one.puts,
+        deliveries_total=one.deliveries,
+        acknowledged_total=one.acknowledgements,
+        deleted_total=one.deletes,
+        kicked_total=one.kicks,
+        dropped_consumers_total=one.dropped_consumers,
+        body_bytes=one.body_bytes,
+        oldest_age_s=one.oldest_age_s,
+        paused_s=one.paused_s,
+        dispatcher=one.dispatcher,
+        consumers=tuple(
+            ConsumerStatistics(
+                each.uuid,
+                each.peer,
+                each.held_messages,
+                each.held_bytes,
+                each.credit_messages,
+                each.credit_bytes,
+                each.since_s,
+            )
+            for each in one.consumers
+        ),
+        jobs_max=one.limits.jobs_max,
+        jobs_bytes_max=one.limits.jobs_bytes_max,
+        request_bytes_max=one.limits.request_bytes_max,
+    )
+
+
+def job(one: v1.Job) -> Job:
+    """Read a job as it is shown."""
+    return Job(
+        job_id=one.job_id,
+        index=one.index,
+        key=one.key,
+        body=one.body,
+        priority=one.priority,
+        delay_s=one.delay_s,
+        ttr_s=one.ttr_s,
+        state=_STATES[one.state],
+        age_s=one.age_s,
+        holder=one.holder,
+    )
