@@ -194,7 +194,7 @@ class Connection:
         """The block's grpc-status; remembered while the decoder's table stands still."""
         table = self._decoder.header_table
         before = (list(table.dynamic_entries), table.maxsize)
-        self._fields = dict(self._decoder.decode(payload))
+        self._fields = {str(name): str(value) for name, value in self._decoder.decode(payload)}
         status = self._fields.get("grpc-status")
         if (list(table.dynamic_entries), table.maxsize) != before:
             self._blocks.clear()

@@ -100,13 +100,13 @@ def started(kind: str) -> Iterator[Server]:
                 command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
             )
         try:
-            _await_answer(process, port, log)
+            _await_answer(process, port, " ".join(command), log)
             yield Server(kind, port, process.pid)
         finally:
             _end(process)
 
 
-def _await_answer(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def _await_answer(process: subprocess.Popen[bytes], port: int, command: str, log: Path) -> None:
     deadline = time.monotonic() + _START_S
     while True:
         try:
@@ -117,7 +117,7 @@ def _await_answer(process: subprocess.Popen[bytes], port: int, log: Path) -> Non
         except (OSError, CallFailedError) as exc:
             if process.poll() is not None or time.monotonic() > deadline:
                 end = log.read_text(errors="replace")[-2000:]
-                raise RuntimeError(f"{process.args} did not answer ({exc}):\n{end}") from exc
+                raise RuntimeError(f"{command} did not answer ({exc}):\n{end}") from exc
         time.sleep(0.05)
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-
 GENERATOR = ".generator"
 """Ends the name of a figure that is the generator's CPU share while the row was measured."""
 

@@ -1,0 +1,66 @@
+"""The table, and the file beside it."""
+
+import json
+from pathlib import Path
+
+from bench.processes import ETCD, ETCD_NO_FSYNC, OURS
+from bench.report import Results, busy_generators, table, write_json
+from bench.rows import GENERATOR
+
+
+def results() -> Results:
+    """Three repetitions of a row on two servers, one of a row that only we have."""
+    all_of_it = Results()
+    for ours, etcd in ((30_000.0, 10_000.0), (90_000.0, 30_000.0), (60_000.0, 20_000.0)):
+        all_of_it.add(OURS, {"put-queue-8x8": ours})
+        all_of_it.add(ETCD, {"put-queue-8x8": etcd})
+    all_of_it.add(OURS, {"waiting-memory": 600.25})
+    return all_of_it
+
+
+def test_the_table_shows_medians_ratios_and_whether_a_target_is_met() -> None:
+    """One aligned line a row; what was not measured is a dash."""
+    heading, put, memory = table(results()).splitlines()
+    assert heading.split("  ", 1)[0] == "row"
+    assert " ".join(put.split()) == (
+        "put-queue-8x8 puts/s 60,000 20,000 3.00x - - >= 2.5x (aim 4) yes"
+    )
+    assert " ".join(memory.split()) == "waiting-memory bytes each 600 - - - - <= 512 NO"
+    assert heading.index("met") == put.index("yes") == memory.index("NO")
+    assert heading.index("etcdq") + len("etcdq") == put.index("60,000") + len("60,000")
+
+
+def test_small_figures_keep_their_fraction() -> None:
+    """Two digits after the point below 100."""
+    small = Results()
+    small.add(OURS, {"idle-memory": 42.119})
+    small.add(ETCD_NO_FSYNC, {"idle-memory": 84.2})
+    assert " ".join(table(small).split()).endswith("42.12 - - 84.20 0.50x <= 60 yes")
+
+
+def test_the_file_has_every_single_figure(tmp_path: Path) -> None:
+    """Median, all repetitions in their order, the target, failures and what it was made on."""
+    measured = results()
+    measured.failures.append("cycle-1 on etcd: why")
+    path = tmp_path / "new" / "run.json"
+    write_json(path, measured, {"cpus": 2})
+    document = json.loads(path.read_text())
+    assert document["rows"]["put-queue-8x8"] == {
+        "unit": "puts/s",
+        "target": ">= 2.5x (aim 4)",
+        "median": {OURS: 60_000.0, ETCD: 20_000.0},
+        "all": {OURS: [30_000.0, 90_000.0, 60_000.0], ETCD: [10_000.0, 30_000.0, 20_000.0]},
+    }
+    assert document["failures"] == ["cycle-1 on etcd: why"]
+    assert document["about"] == {"cpus": 2}
+
+
+def test_a_generator_without_time_to_spare_is_named() -> None:
+    """Its share is no row of the table, and is said only where it may have been the limit."""
+    measured = Results()
+    measured.add(OURS, {"cycle-512": 40_000.0, "cycle-512" + GENERATOR: 0.95})
+    measured.add(ETCD, {"cycle-512": 8_000.0, "cycle-512" + GENERATOR: 0.2})
+    assert busy_generators(measured) == [
+        "cycle-512 on etcdq: the generator used 95% of its CPU",
+    ]
+    assert len(table(measured).splitlines()) == 2
