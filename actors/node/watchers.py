@@ -27,11 +27,11 @@ from etcdq.actors import limits
 from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Reply, Tell
 from etcdq.actors.message import Address
+from etcdq.actors.node.history import History, Response, cut, merged, without_prev
 from etcdq.actors.node.messages import (
     AskProgress,
     Change,
     Changes,
-    KeyValue,
     Progress,
     WatchKeys,
     WatchRefused,
@@ -41,8 +41,6 @@ from etcdq.actors.node.mvcc.store import Store
 from etcdq.actors.node.progress import Asks
 from etcdq.actors.node.registry_log import RegistryLog
 from etcdq.actors.node.watch_index import Group, WatchIndex
-
-_Revision = tuple[int, list[Change]]
 
 
 class Watch:
@@ -192,14 +190,14 @@ class Watchers:
                 if group.delete if change.deleted else group.put:
                     if not group.news:
                         touched.append(group)
-                    group.news.append(change if group.prev_kv else _without_prev(change))
+                    group.news.append(change if group.prev_kv else without_prev(change))
         self._news.clear()
         return touched
 
     def _tell_group(self, group: Group) -> None:
         news, group.news = group.news, []
         first, last = news[0].kv.mod_revision, news[-1].kv.mod_revision
-        told, up_to = _cut(news, self._store.revision)
+        told, up_to = cut(news, self._store.revision)
         for watch in group.watches:
             minimum = watch.minimum
             if watch.behind or minimum > last:
@@ -211,7 +209,7 @@ class Watchers:
                 self._tell(watch, told, up_to)
             else:
                 wanted = [change for change in news if change.kv.mod_revision >= minimum]
-                self._tell(watch, *_cut(wanted, self._store.revision))
+                self._tell(watch, *cut(wanted, self._store.revision))
 
     def _tell(self, watch: Watch, changes: tuple[Change, ...], up_to: int) -> None:
         assert not watch.outstanding, "a watch is told one thing at a time"
@@ -235,7 +233,7 @@ class Watchers:
                         watch.lost = True
 
     def _catch_up_some(self) -> None:
-        history = _History(self._store)
+        history = History(self._store)
         for watch in list(self._catching):
             if history.is_enough:
                 break
@@ -243,25 +241,26 @@ class Watchers:
             try:
                 self._catch_up(watch, history)
             except CompactedError as error:
-                self._refuse(watch, error.compact_revision)
+                # Where nothing was ever compacted etcd says -1: the revision is below all.
+                self._refuse(watch, error.compact_revision or -1)
 
     def _refuse(self, watch: Watch, compact_revision: int) -> None:
         address = watch.address
         self._effects.append(Tell(address.handle, WatchRefused(address, compact_revision)))
         self.drop(address)
 
-    def _catch_up(self, watch: Watch, history: "_History") -> None:
+    def _catch_up(self, watch: Watch, history: History) -> None:
         """Tell the next response's worth of what a watch has missed, if there is any."""
         if watch.lost:
             return self._refuse(watch, self._store.revision)
         registry = self._registry.since(watch.told)
         history.read_events += len(registry)
-        found = _Batch(watch.group)
+        found = Response(watch.group)
         up_to = watch.told
         while True:
             revisions = history.since(up_to + 1)
             end = revisions[-1][0] if revisions else self._store.revision
-            full_at = found.take(_merged(revisions, registry, up_to, end))
+            full_at = found.take(merged(revisions, registry, up_to, end))
             up_to = end if full_at is None else full_at - 1
             if full_at is not None or not revisions or history.is_enough:
                 break
@@ -291,91 +290,3 @@ class Watchers:
     def _heard(self, watch: Watch) -> None:
         self._silent_since_s[watch] = self._now_s
         self._silent_since_s.move_to_end(watch)
-
-
-class _History:
-    """The store's history as read in one batch: watches that are equally far share a read."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._from = 0
-        self._revisions: list[_Revision] = []
-        self.read_events = 0
-
-    @property
-    def is_enough(self) -> bool:
-        return self.read_events >= limits.CATCH_UP_EVENTS_PER_BATCH
-
-    def since(self, revision: int) -> list[_Revision]:
-        if revision != self._from:
-            self._revisions = self._store.events_since(revision, limits.CATCH_UP_READ_BYTES)
-            self._from = revision
-        self.read_events += len(self._revisions)
-        return self._revisions
-
-
-class _Batch:
-    """What one group's watch wants of the history, up to a response's worth."""
-
-    def __init__(self, group: Group) -> None:
-        self._group = group
-        self._bytes = 0
-        self.changes: list[Change] = []
-
-    def take(self, revisions: list[_Revision]) -> int | None:
-        """Take what is wanted; return the first revision that found no room."""
-        group = self._group
-        for revision, changes in revisions:
-            wanted = [change for change in changes if group.wants(change)]
-            if not wanted:
-                continue
-            if not group.prev_kv:
-                wanted = [_without_prev(change) for change in wanted]
-            size = sum(map(_change_bytes, wanted))
-            if self.changes and self._bytes + size > limits.RESPONSE_EVENTS_BYTES_MAX:
-                return revision
-            self.changes += wanted
-            self._bytes += size
-        return None
-
-
-def _merged(
-    revisions: list[_Revision], registry: list[Change], after: int, end: int
-) -> list[_Revision]:
-    """History and the registry's changes of (after, end], in revision order."""
-    due = [
-        (change.kv.mod_revision, [change])
-        for change in registry
-        if after < change.kv.mod_revision <= end
-    ]
-    return sorted(revisions + due, key=_revision_of) if due else revisions
-
-
-def _revision_of(revision: _Revision) -> int:
-    return revision[0]
-
-
-def _cut(news: list[Change], now: int) -> tuple[tuple[Change, ...], int]:
-    """A response's worth of the news, and the revision up to which this is everything."""
-    size = 0
-    begin = 0  # of the revision that the next change belongs to
-    for position, change in enumerate(news):
-        if change.kv.mod_revision != news[begin].kv.mod_revision:
-            begin = position
-        size += _change_bytes(change)
-        if begin and size > limits.RESPONSE_EVENTS_BYTES_MAX:
-            return tuple(news[:begin]), news[begin].kv.mod_revision - 1
-    return tuple(news), now
-
-
-def _without_prev(change: Change) -> Change:
-    return change if change.prev is None else Change(change.kv, change.deleted)
-
-
-def _change_bytes(change: Change) -> int:
-    size = _kv_bytes(change.kv)
-    return size if change.prev is None else size + _kv_bytes(change.prev)
-
-
-def _kv_bytes(kv: KeyValue) -> int:
-    return len(kv.key) + len(kv.value) + limits.EVENT_OVERHEAD_BYTES
