@@ -121,10 +121,11 @@ async def _accept(
             gate.release()
             await trio.aclose_forcefully(stream)
 
-    failing = False
+    failing = full = False
     while True:
-        if gate.value == 0:
+        if gate.value == 0 and not full:
             log("warn", "no more connections are let in until one ends", {})
+        full = gate.value == 0
         # Who is not let in waits in the kernel's backlog, and costs us nothing there.
         await gate.acquire()
         try:

@@ -39,7 +39,7 @@ async def listen(urls: Iterable[ListenUrl]) -> list[Listening]:
         for url in urls:
             try:
                 bound += [_unix(url)] if url.path else await _tcp(url)
-            except OSError as error:
+            except (OSError, UnicodeError) as error:
                 raise ListenError(f"cannot listen on {url}: {_why(error, url)}") from error
     except BaseException:
         close(bound)
@@ -94,9 +94,9 @@ def _remove_stale(path: str) -> None:
             pass  # a full backlog or no permission: somebody lives there, let bind say so
 
 
-def _why(error: OSError, url: ListenUrl) -> str:
+def _why(error: OSError | UnicodeError, url: ListenUrl) -> str:
+    if isinstance(error, socket.gaierror | UnicodeError):
+        return f"unknown host {url.host!r}"
     if error.errno == errno.EADDRINUSE:
         return "the path exists already" if url.path else "the port is in use"
-    if isinstance(error, socket.gaierror):
-        return f"unknown host {url.host!r}"
     return os.strerror(error.errno) if error.errno else str(error)
