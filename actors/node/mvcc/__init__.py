@@ -1,0 +1,1 @@
+"""The ordinary keys with their history: pure data structures, no actor."""
