@@ -13,16 +13,17 @@ any other message answers as an empty queue would and asks to be stopped: lookin
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from etcdq.actors import limits
 from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Effect, Log, Reply, Stop, Tell
 from etcdq.actors.errors import DrainingError, EtcdqError, OverLimitError
 from etcdq.actors.message import Address
 from etcdq.actors.node.messages import DropRegistry, SetRegistry
-from etcdq.actors.queue import look
+from etcdq.actors.queue import keys, look
 from etcdq.actors.queue import messages as m
 from etcdq.actors.queue.consumers import Consumer, Roster
 from etcdq.actors.queue.context import QueueContext
-from etcdq.actors.queue.job import BURIED, DELAYED, READY, RESERVED, Job, JobExtra, cost_bytes
+from etcdq.actors.queue.job import BURIED, DELAYED, READY, RESERVED, Job, JobExtra
 from etcdq.actors.queue.places import Places
 
 
@@ -44,6 +45,8 @@ class QueueCore:
         "_exists",
         "_kicked_total",
         "_name",
+        "_next_index",
+        "_next_job_id",
         "_now_s",
         "_offering",
         "_paused_until_s",
@@ -56,6 +59,8 @@ class QueueCore:
     def __init__(self, name: bytes, context: QueueContext) -> None:
         self._name = name
         self._context = context
+        self._next_index = context.numbers.next_index
+        self._next_job_id = context.numbers.next_job_id
         self._exists = False
         self._places = Places(context.budget)
         self._roster = Roster()
@@ -134,39 +139,33 @@ class QueueCore:
     # producing ------------------------------------------------------------------------------
 
     def _put(self, message: m.Put, now_s: float) -> list[Effect]:
+        key, tail, body = message.key, message.tail, message.body
+        cost_bytes = len(body) + len(key) + limits.JOB_OVERHEAD_BYTES
         context = self._context
-        key, tail, delay_s = message.key, message.tail, message.delay_s
-        job = Job(
-            0,
-            0,
-            key,
-            key if tail == key else tail,
-            message.body,
-            message.priority,
-            now_s,
-            DELAYED if delay_s > 0 else READY,
-        )
-        cost = cost_bytes(job)
-        refusal = self._refusal(cost)
-        if refusal is not None:
-            return [Reply(message.to, refusal)]
-        numbers = context.numbers
-        job.job_id = numbers.next_job_id()
-        job.index = numbers.next_index()
-        if delay_s or message.ttr_s:
-            job.extra = JobExtra(delay_s, message.ttr_s, now_s + delay_s)
-        self._places.enter(job, cost)
+        if context.draining or context.budget.bytes_max or context.max_jobs:
+            refusal = self._refusal(cost_bytes)
+            if refusal is not None:
+                return [Reply(message.to, refusal)]
+        index, job_id = self._next_index(), self._next_job_id()
+        if tail == key:
+            tail = key
+        job = Job(index, job_id, key, tail, body, message.priority, now_s, READY)
+        delay_s, ttr_s = message.delay_s, message.ttr_s
+        if delay_s or ttr_s:
+            job.extra = JobExtra(delay_s, ttr_s, now_s + delay_s)
+            job.state = DELAYED if delay_s else READY
+        self._places.enter(job, cost_bytes)
         self._puts_total += 1
         self._used_s = now_s
-        reply = Reply(message.to, m.Inserted(job.job_id, job.index))
+        reply = Reply(message.to, m.Inserted(job_id, index))
         return [reply] if self._exists else [*self._begin(), reply]
 
-    def _refusal(self, cost: int) -> EtcdqError | None:
+    def _refusal(self, cost_bytes: int) -> EtcdqError | None:
         context = self._context
         budget = context.budget
         if context.draining:
             return DrainingError("the node is draining and takes no new jobs")
-        if budget.bytes_max and budget.used_bytes + cost > budget.bytes_max:
+        if budget.bytes_max and budget.used_bytes + cost_bytes > budget.bytes_max:
             text = f"the node's jobs take all of --max-jobs-size ({budget.bytes_max} bytes)"
             return OverLimitError(text)
         if context.max_jobs and len(self._places.all) >= context.max_jobs:
@@ -175,13 +174,13 @@ class QueueCore:
         return None
 
     def _read_key(self, message: m.ReadKey, now_s: float) -> list[Effect]:
-        job = self._places.keys.oldest(message.key)
+        job = keys.oldest(self._places.by_key, message.key)
         if job is None:
             return [Reply(message.to, m.Listing((), 0))]
         return [Reply(message.to, m.Listing((look.view(job, now_s),), 1))]
 
     def _delete_key(self, message: m.DeleteKey, now_s: float) -> list[Effect]:
-        under = self._places.keys.under(message.key)
+        under = keys.under(self._places.by_key, message.key)
         return self._delete(message.to, [j for j in under if j.state is not RESERVED], now_s)
 
     # consuming ------------------------------------------------------------------------------
@@ -324,7 +323,7 @@ class QueueCore:
     def _remove(self, job: Job) -> None:
         holder = job.holder
         self._places.remove(job)
-        if holder is not None:
+        if holder is not None and not holder.queued:
             self._roster.wake(holder)
 
     # looking and steering -------------------------------------------------------------------
@@ -336,7 +335,7 @@ class QueueCore:
         return [Reply(message.to, look.peek(message, self._places, now_s))]
 
     def _kick(self, message: m.Kick, now_s: float) -> list[Effect]:
-        count = self._places.kick(message.bound, self._context.numbers.next_index)
+        count = self._places.kick(message.bound, self._next_index)
         self._kicked_total += count
         self._used_s = now_s
         return [Reply(message.to, m.Kicked(count))]

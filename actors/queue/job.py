@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from etcdq.actors import limits
 from etcdq.actors.queue.messages import JobState
 
 if TYPE_CHECKING:
@@ -63,8 +62,3 @@ class Job(msgspec.Struct, gc=False, eq=False):
     state: JobState
     holder: "Consumer | None" = None
     extra: JobExtra | None = None
-
-
-def cost_bytes(job: Job) -> int:
-    """Return what `job` counts against `--max-jobs-size`."""
-    return len(job.body) + len(job.key) + limits.JOB_OVERHEAD_BYTES

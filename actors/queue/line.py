@@ -65,7 +65,7 @@ class Line:
     def discard(self, job: Job) -> None:
         """Take note that `job` is no longer ready, or no longer there; the line did not take it."""
         self._dead += 1
-        self._lose(job)
+        self._lose(job.priority, 1)
         if self._dead > limits.LINE_DEAD_MIN and self._dead > self.live:
             self._sweep()
 
@@ -99,22 +99,28 @@ class Line:
             The jobs in line order; the caller gives them their holder.
         """
         taken: list[Job] = []
-        while messages > 0:
+        get = self._jobs.get
+        job = self.head()
+        while job is not None and messages > 0:
+            priority = job.priority
+            fresh, back = self._lanes[priority]
+            count = len(taken)
+            while job is not None and job.state is READY and messages > 0:
+                body_bytes -= len(job.body)
+                if body_bytes < 0 and taken:
+                    messages = 0
+                    break
+                if fresh and fresh[0] == job.index:
+                    fresh.popleft()
+                else:
+                    heapq.heappop(back)
+                job.state = HAND_OUT[READY]
+                taken.append(job)
+                messages -= 1
+                # Nearly always the next one is right behind it; else head() finds it.
+                job = get(fresh[0]) if fresh and not back else None
+            self._lose(priority, len(taken) - count)
             job = self.head()
-            if job is None:
-                break
-            body_bytes -= len(job.body)
-            if body_bytes < 0 and taken:
-                break
-            fresh, back = self._lanes[job.priority]
-            if fresh and fresh[0] == job.index:
-                fresh.popleft()
-            else:
-                heapq.heappop(back)
-            job.state = HAND_OUT[job.state]
-            self._lose(job)
-            taken.append(job)
-            messages -= 1
         return taken
 
     def first(self, limit: int) -> list[Job]:
@@ -126,10 +132,10 @@ class Line:
         heads = (next(self._lane_in_order(priority), None) for priority in self._lanes)
         return min((job for job in heads if job is not None), key=_index_of, default=None)
 
-    def _lose(self, job: Job) -> None:
-        self.live -= 1
-        if job.priority < limits.PRIORITY_DEFAULT:
-            self.urgent -= 1
+    def _lose(self, priority: int, count: int) -> None:
+        self.live -= count
+        if priority < limits.PRIORITY_DEFAULT:
+            self.urgent -= count
         assert self.live >= 0, "more jobs left the line than entered it"
 
     def _open_lane(self, priority: int) -> Lane:

@@ -3,12 +3,14 @@
 A ready job is in the line, a delayed one among the delays, a reserved one in the hands of its
 holder, a buried one in `buried`. Moving a job changes its state by the table in `job.py`. `all`
 has every job in index order, because a job only ever enters with the highest index so far (put
-and kick). `keys` has the living ones by producer key. Bytes are counted here and nowhere else.
+and kick). `by_key` has the living ones by producer key. Bytes are counted here and nowhere else.
 """
 
 from collections.abc import Callable
 from itertools import islice
 
+from etcdq.actors import limits
+from etcdq.actors.queue import keys
 from etcdq.actors.queue.consumers import Consumer
 from etcdq.actors.queue.context import JobsBudget
 from etcdq.actors.queue.delays import Delays
@@ -21,7 +23,6 @@ from etcdq.actors.queue.job import (
     READY,
     RESERVED,
     Job,
-    cost_bytes,
 )
 from etcdq.actors.queue.keys import Keys
 from etcdq.actors.queue.line import Line
@@ -34,12 +35,12 @@ class Places:
         budget: shared by all queues of the node.
     """
 
-    __slots__ = ("_budget", "all", "body_bytes", "buried", "delays", "keys", "line")
+    __slots__ = ("_budget", "all", "body_bytes", "buried", "by_key", "delays", "line")
 
     def __init__(self, budget: JobsBudget) -> None:
         self._budget = budget
         self.all: dict[int, Job] = {}
-        self.keys = Keys()
+        self.by_key: Keys = {}
         self.line = Line(self.all)
         self.delays = Delays(self.all)
         self.buried: dict[int, Job] = {}
@@ -52,12 +53,12 @@ class Places:
         assert reserved >= 0, "a job is in two places"
         return reserved
 
-    def enter(self, job: Job, cost: int) -> None:
-        """Take in a new job, ready or delayed; `cost` as `cost_bytes` says."""
-        self._budget.used_bytes += cost
+    def enter(self, job: Job, cost_bytes: int) -> None:
+        """Take in a new job, ready or delayed; `cost_bytes` is what it takes of the budget."""
+        self._budget.used_bytes += cost_bytes
         self.body_bytes += len(job.body)
         self.all[job.index] = job
-        self.keys.add(job)
+        keys.add(self.by_key, job)
         if job.state is READY:
             self.line.add(job)
         else:
@@ -65,8 +66,7 @@ class Places:
 
     def remove(self, job: Job) -> None:
         """Delete a job, wherever it is."""
-        index = job.index
-        del self.all[index]
+        del self.all[job.index]
         state = job.state
         if state is RESERVED:
             assert job.holder is not None, "a reserved job has a holder"
@@ -76,11 +76,12 @@ class Places:
         elif state is DELAYED:
             self.delays.discard()
         else:
-            del self.buried[index]
+            del self.buried[job.index]
         if state is not BURIED:
-            self.keys.remove(job)
-        self.body_bytes -= len(job.body)
-        self._budget.used_bytes -= cost_bytes(job)
+            keys.remove(self.by_key, job)
+        body_bytes = len(job.body)
+        self.body_bytes -= body_bytes
+        self._budget.used_bytes -= body_bytes + len(job.key) + limits.JOB_OVERHEAD_BYTES
         assert self._budget.used_bytes >= 0, "more bytes left the node than entered it"
 
     def hand_out(self, consumer: Consumer) -> list[Job]:
@@ -103,7 +104,7 @@ class Places:
         """Set aside a job that `consumer` held; its producer key is free again."""
         consumer.let_go(job)
         job.state = BURY[job.state]
-        self.keys.remove(job)
+        keys.remove(self.by_key, job)
         self.buried[job.index] = job
 
     def ripen(self, now_s: float) -> None:
@@ -122,13 +123,13 @@ class Places:
             if job.state is BURIED:
                 del self.buried[job.index]
             else:
-                self.keys.remove(job)
+                keys.remove(self.by_key, job)
             was_delayed = job.state is DELAYED
             job.state = KICK[job.state]
             if was_delayed:
                 self.delays.discard()
             job.index = next_index()
             self.all[job.index] = job
-            self.keys.add(job)
+            keys.add(self.by_key, job)
             self.line.add(job)
         return len(jobs)
