@@ -176,7 +176,8 @@ def _explain(error: pydantic.ValidationError, place: Any) -> ConfigError:
     if first["type"] == "extra_forbidden":
         return _unknown(field)
     text = first["msg"].removeprefix("Value error, ")
-    return ConfigError(f"{place(field)} {first['input']!r}: {text}")
+    value = repr(first["input"])
+    return ConfigError(f"{place(field)} {text if text.startswith(value) else f'{value}: {text}'}")
 
 
 def _unknown(field: str) -> ConfigError:

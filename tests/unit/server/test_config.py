@@ -186,7 +186,8 @@ def test_wrong_flag(flag: str, value: str, text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config({flag.replace("-", "_"): value})
 
-    assert str(caught.value) == f"--{flag} {value!r}: {text}"
+    shown = text if text.startswith(repr(value)) else f"{value!r}: {text}"
+    assert str(caught.value) == f"--{flag} {shown}"
     assert "\n" not in str(caught.value)
 
 
@@ -219,7 +220,8 @@ def test_wrong_url(value: str, text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config({"listen_client_urls": value})
 
-    assert str(caught.value) == f"--listen-client-urls {value!r}: {text}"
+    shown = text if text.startswith(repr(value)) else f"{value!r}: {text}"
+    assert str(caught.value) == f"--listen-client-urls {shown}"
 
 
 def test_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
