@@ -53,7 +53,7 @@ async def open_daemon(config: NodeConfig, *, log: WriteLog) -> AsyncIterator[Dae
     bound = await listen(config.listen_client_urls)
     urls = tuple(str(each.url) for each in bound)
     try:
-        with _single_fault():
+        with _ungrouped():
             async with tricycle.open_service_nursery() as shells:
                 node = Node(config, urls, log=log)
                 await node.start(shells)
@@ -150,18 +150,25 @@ def _connections_max() -> int:
 
 
 @contextmanager
-def _single_fault() -> Iterator[None]:
-    """Let a `CoreFault` out of the nurseries as itself: it is the one thing worth telling."""
+def _ungrouped() -> Iterator[None]:
+    """Let one error out of the nurseries as itself, a fault of ours before all others.
+
+    That there are nurseries in here is not the caller's concern.
+    """
     try:
         yield
     except BaseExceptionGroup as group:
-        fault = _first_fault(group)
-        if fault is None:
-            raise
-        raise fault from fault.__cause__
+        errors = [error for error in _leaves(group) if not isinstance(error, trio.Cancelled)]
+        faults = [error for error in errors if isinstance(error, CoreFault)]
+        if faults or len(errors) == 1:
+            error = (faults or errors)[0]
+            raise error from error.__cause__
+        raise
 
 
-def _first_fault(error: BaseException) -> CoreFault | None:
-    if isinstance(error, BaseExceptionGroup):
-        return next(filter(None, map(_first_fault, error.exceptions)), None)
-    return error if isinstance(error, CoreFault) else None
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error
