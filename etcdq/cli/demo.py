@@ -5,10 +5,8 @@ message it was just getting is stuck half-way. After 5 s without progress the no
 that message moves on; the one it had in hand is buried. Everybody else never notices.
 """
 
+import logging
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from functools import partial
 
 import click
 import trio
@@ -33,6 +31,8 @@ def demo() -> None:
 
     Ends by itself after about 15 s with a summary. Exit code 0: nothing was lost.
     """
+    # The node's warnings are part of the story, and told there.
+    logging.getLogger("etcdq").addHandler(logging.NullHandler())
     story = Story()
     try:
         trio.run(_play, story)
@@ -46,11 +46,9 @@ def demo() -> None:
 
 
 async def _play(story: Story) -> None:
-    story.started_s = trio.current_time()
     async with (
         etcdq.open_node(listen_client_urls="http://127.0.0.1:0") as node,
         etcdq.connect(node.endpoint) as client,
-        _show(story),
         trio.open_nursery() as nursery,
     ):
         queue = client.queue(QUEUE)
@@ -58,6 +56,8 @@ async def _play(story: Story) -> None:
         await nursery.start(stalling.consume)
         for number in (2, 3):
             await nursery.start(_consume, node.endpoint, number, story)
+        story.begin()
+        nursery.start_soon(_show_table if sys.stdout.isatty() else _show_lines, story)
         nursery.start_soon(_look, queue, story)
         nursery.start_soon(_look_at_stalled, queue, str(stalling.uuid), story)
         async with trio.open_nursery() as producers:
@@ -100,21 +100,10 @@ async def _look(queue: etcdq.Queue, story: Story) -> None:
 
 async def _look_at_stalled(queue: etcdq.Queue, uuid: str, story: Story) -> None:
     """Note once, between its stall and its drop, which messages consumer 1 has."""
-    while story.stalled_at_s is None:
-        await trio.sleep(LOOK_PERIOD_S)
+    await story.stalled.wait()
     await trio.sleep(1)
     held = await queue.peek(etcdq.JobState.RESERVED, limit=PEEK_LIMIT)
     story.note_held_by_stalled(frozenset(one.key for one in held if one.holder == uuid))
-
-
-@asynccontextmanager
-async def _show(story: Story) -> AsyncIterator[None]:
-    """Show how it goes while the body runs: a live table, or plain lines without a terminal."""
-    show = _show_table if sys.stdout.isatty() else _show_lines
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(show, story))
-        yield
-        nursery.cancel_scope.cancel()
 
 
 async def _show_lines(story: Story) -> None:

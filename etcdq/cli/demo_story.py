@@ -32,13 +32,14 @@ class Rate:
 
 @dataclass
 class Story:
-    """The counts of the demo. Times are seconds since its start."""
+    """The counts of the demo. Times are seconds since `begin`."""
 
     started_s: float = 0.0
     put: Rate = field(default_factory=Rate)
     acknowledged: dict[int, Rate] = field(
         default_factory=lambda: {number: Rate() for number in (1, 2, 3)}
     )
+    stalled: trio.Event = field(default_factory=trio.Event)
     stalled_at_s: float | None = None
     dropped_at_s: float | None = None
     moved_on_to: list[int] = field(default_factory=list)  # who acknowledged what was consumer 1's
@@ -55,6 +56,10 @@ class Story:
 
     # what happens -----------------------------------------------------------------------
 
+    def begin(self) -> None:
+        """Everybody is there: the clock starts."""
+        self.started_s = trio.current_time()
+
     def note_put(self, key: bytes) -> None:
         """A producer's put was answered."""
         self._keys_put.add(key)
@@ -70,6 +75,7 @@ class Story:
     def note_stall(self) -> None:
         """Consumer 1 stops reading."""
         self.stalled_at_s = self.elapsed_s
+        self.stalled.set()
 
     def note_held_by_stalled(self, keys: frozenset[bytes]) -> None:
         """What consumer 1 has in hand, and what is stuck on its way to it."""
