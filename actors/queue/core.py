@@ -331,6 +331,9 @@ class QueueCore:
     def _look(self, message: m.Look, now_s: float) -> list[Effect]:
         return [Reply(message.to, look.listing(message, self._places, self._roster, now_s))]
 
+    def _read_delivery(self, message: m.ReadDelivery, now_s: float) -> list[Effect]:
+        return [Reply(message.to, look.delivery(message, self._places, now_s))]
+
     def _peek(self, message: m.Peek, now_s: float) -> list[Effect]:
         return [Reply(message.to, look.peek(message, self._places, now_s))]
 
@@ -377,6 +380,7 @@ class QueueCore:
         m.Ended: _ended,
         m.Acknowledge: _acknowledge,
         m.Look: _look,
+        m.ReadDelivery: _read_delivery,
         m.Purge: _purge,
         m.Kick: _kick,
         m.Peek: _peek,

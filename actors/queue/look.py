@@ -11,7 +11,7 @@ from itertools import islice
 from etcdq.actors.limits import INDEX_DIGITS
 from etcdq.actors.queue.consumers import Roster
 from etcdq.actors.queue.job import BURIED, DELAYED, READY, RESERVED, Job
-from etcdq.actors.queue.messages import JobView, Listing, Look, Peek
+from etcdq.actors.queue.messages import JobView, Listing, Look, Peek, ReadDelivery
 from etcdq.actors.queue.places import Places
 
 Bound = tuple[int, bytes]
@@ -94,12 +94,22 @@ def listing(message: Look, places: Places, roster: Roster, now_s: float) -> List
     state = (RESERVED,) if message.holder is not None else (READY, DELAYED)
     found = (job for job in in_range(jobs, message.start, message.end) if job.state in state)
     limit = None if message.limit == 0 else message.limit
-    shown = () if message.count_only else tuple(view(job, now_s) for job in islice(found, limit))
+    shown = tuple([view(job, now_s) for job in islice(found, limit)])
     if message.holder is None and is_whole(message.start, message.end):
         count = places.line.live + places.delays.live
     else:
         count = len(shown) + sum(1 for _ in found)
     return Listing(shown, count)
+
+
+def delivery(message: ReadDelivery, places: Places, now_s: float) -> Listing:
+    """Return the answer to `ReadDelivery`."""
+    job = places.all.get(message.index)
+    if job is None or job.tail != message.tail:
+        return Listing((), 0)
+    if message.holder is not None and (job.holder is None or job.holder.identity != message.holder):
+        return Listing((), 0)
+    return Listing((view(job, now_s),), 1)
 
 
 def peek(message: Peek, places: Places, now_s: float) -> Listing:

@@ -189,7 +189,6 @@ class Look(Message, frozen=True, gc=False):
 
     Only jobs whose `{index}/{tail}` lies in [start, end) are meant; `end` None is no end. At most
     `limit` (0: all) are returned, in index order; the count is of all. Replies `Listing`.
-    `count_only`: no jobs are returned, whatever `limit` says.
     """
 
     to: Address
@@ -197,7 +196,6 @@ class Look(Message, frozen=True, gc=False):
     end: bytes | None = None
     holder: str | None = None
     limit: int = 0
-    count_only: bool = False
 
 
 class Listing(Message, frozen=True, gc=False):

@@ -1,0 +1,57 @@
+"""Credit and turns of registered consumers."""
+
+from etcdq.actors.queue.consumers import Consumer, Roster
+from etcdq.actors.queue.job import RESERVED, Job
+from etcdq.actors.queue.messages import Credit
+from tests.support.queue_book import watch
+
+
+def hold(consumer: Consumer, index: int, body: bytes) -> Job:
+    job = Job(index, index, b"k", b"k", body, 1024, 0.0, RESERVED, consumer)
+    consumer.held[index] = job
+    consumer.held_bytes += len(body)
+    return job
+
+
+def test_credit_counts_messages_and_bytes() -> None:
+    """Both limits hold; 0 is none; with empty hands everything fits."""
+    consumer = Consumer("c1", 1, 0.0, watch("w1"))
+    for credit, fits in (
+        (Credit(2, 0), True),
+        (Credit(1, 0), False),
+        (Credit(0, 9), False),
+        (Credit(0, 10), True),
+        (Credit(0, 0), True),
+    ):
+        consumer.credit = credit
+        assert consumer.has_credit(99)
+        job = hold(consumer, 1, b"12345")
+        assert consumer.has_credit(5) is fits
+        consumer.let_go(job)
+
+
+def test_turns_go_by_rank_and_come_back_with_wake() -> None:
+    """A consumer without credit leaves the turn to the next until something changes."""
+    roster = Roster()
+    first = roster.add("c1", watch("w1"), 0.0)
+    second = roster.add("c2", watch("w2"), 0.0)
+    first.credit = Credit(1, 0)
+    assert roster.first_open(1) is first
+    job = hold(first, 1, b"x")
+    assert roster.first_open(1) is second
+    first.let_go(job)
+    assert roster.first_open(1) is second
+    roster.wake(first)
+    assert roster.first_open(1) is first
+
+
+def test_finding_the_next_consumer_does_not_walk_the_full_ones() -> None:
+    """Each consumer without credit is looked at once, not once per message."""
+    roster = Roster()
+    for number in range(100):
+        consumer = roster.add(f"c{number}", watch(f"w{number}"), 0.0)
+        consumer.credit = Credit(1, 0)
+        if number < 99:
+            hold(consumer, number, b"x")
+    assert roster.first_open(1) is consumer
+    assert len(roster._open) == 1
