@@ -1,0 +1,1 @@
+"""The etcd door: HTTP/2 and gRPC, and the translation of calls to messages and back."""
