@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etcdq.server.etcd.pb import queues_pb2, rpc_pb2
-from tests.support.etcd_peer import Call, Peer
+from tests.support.etcd_peer import PREFIX, Call, Peer
 
 if TYPE_CHECKING:
     from tests.support.worlds import Link, World
+
+ONE = "8f14e45f-ceea-467f-a0e6-1c0b6d3d7a11"
+TWO = "c9f0f895-fb98-4b91-99f5-1fd0297e236d"
+THREE = "45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26"
+"""Three consumers, as tests name them."""
 
 KV = "/etcdserverpb.KV/"
 WATCH = "/etcdserverpb.Watch/Watch"
@@ -43,6 +48,11 @@ class Event:
 def raw(text: Text) -> bytes:
     """Return bytes for what a test writes as text."""
     return text.encode() if isinstance(text, str) else text
+
+
+def index_of(key: str) -> int:
+    """Return the index in a delivery key."""
+    return int(key.split("/")[-2])
 
 
 def prefix_end(prefix: Text) -> bytes:
@@ -142,6 +152,10 @@ class Client:
         """Open a Watch call and create one watch on it, which must succeed at once."""
         return await self.open_watches().create(key, end, **fields)
 
+    async def stuck_watch(self, key: Text) -> Watch:
+        """Watch on a call that has no window left; the connection has `window=0, reading=False`."""
+        return await self.open_watches().create_stuck(key)
+
     async def refused_watch(self, key: Text, end: Text = "", **fields: Any) -> str:
         """Ask for a watch that must be refused; return the reason."""
         call = self.open_watches()
@@ -220,6 +234,38 @@ class WatchCall:
         """Reset the call."""
         self.client.peer.reset(self.call)
         self.client.link.flush()
+
+    async def let_one_through(self) -> None:
+        """Give window for exactly one message, on a call that has none left."""
+        peer, call = self.client.peer, self.call
+        assert not call.half_received_bytes, "a message is half through already"
+        for size in (PREFIX.size, 0):
+            if not size:
+                _, size = PREFIX.unpack(call.buffer)
+            peer.widen(size, call)
+            self.client.link.flush()
+            await self.client.world.settle()
+
+    async def create_stuck(self, key: Text) -> Watch:
+        """Create a watch on a call without any window: only its `created` gets through."""
+        self.ask(key)
+        await self.client.world.settle()
+        await self.let_one_through()
+        response = await self.control()
+        assert response.created, response
+        return self.watches[response.watch_id]
+
+    async def widen(self, size: int) -> None:
+        """Give window for so many bytes."""
+        self.client.peer.widen(size, self.call)
+        self.client.link.flush()
+        await self.client.world.settle()
+
+    async def read_on(self) -> None:
+        """Read again what comes, and give back the window of what came meanwhile."""
+        self.client.peer.read_on(self.call)
+        self.client.link.flush()
+        await self.client.world.settle()
 
     async def control(self) -> Any:
         """Return the next response that creates a watch, or speaks of none."""

@@ -44,9 +44,16 @@ class Peer:
     Args:
         window: initial window of each of its streams.
         reading: whether streams give window back as they read, to begin with.
+        connection_window: of all of its streams together.
     """
 
-    def __init__(self, *, window: int = WINDOW_BYTES, reading: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        window: int = WINDOW_BYTES,
+        reading: bool = True,
+        connection_window: int = WINDOW_BYTES,
+    ) -> None:
         config = h2.config.H2Configuration(
             client_side=True, validate_outbound_headers=False, validate_inbound_headers=True
         )
@@ -61,6 +68,8 @@ class Peer:
             },
         )
         self.h2.initiate_connection()
+        if connection_window > WINDOW_BYTES:
+            self.h2.increment_flow_control_window(connection_window - WINDOW_BYTES)
         self.calls: dict[int, Call] = {}
         self.reading = reading
         self.mute = False

@@ -417,7 +417,11 @@ async def tcp_world(settings: dict[str, Any]) -> AsyncIterator[TrioWorld]:
     config = embedded_config({"listen_client_urls": "http://127.0.0.1:0", **settings})
     async with open_daemon(config, log=log) as daemon, trio.open_nursery() as nursery:
         port = int(daemon.urls[0].rpartition(":")[2])
-        world = TrioWorld("tcp", nursery, lambda: trio.open_tcp_stream("127.0.0.1", port))
+
+        async def open_stream() -> trio.abc.Stream:
+            return await trio.open_tcp_stream("127.0.0.1", port)
+
+        world = TrioWorld("tcp", nursery, open_stream)
         world.log_lines = lines
         world.node = daemon.node
         yield world
