@@ -121,7 +121,7 @@ async def _show_table(story: Story) -> None:
         table.add_column("who", min_width=12)
         for name in ("messages", "per second"):
             table.add_column(name, justify="right", min_width=10)
-        table.add_column("state", min_width=44)
+        table.add_column("state", min_width=32)
         for row in story.rows():
             table.add_row(*row)
         return table

@@ -115,7 +115,7 @@ class Story:
             return "reads, works, acknowledges"
         if self.dropped_at_s is None:
             return f"stopped reading {self.elapsed_s - self.stalled_at_s:.1f} s ago"
-        return f"dropped {self.dropped_at_s - self.stalled_at_s:.1f} s after it stopped reading"
+        return f"dropped {self.dropped_at_s - self.stalled_at_s:.1f} s after it stopped"
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Give who, how many, how many per second, state."""
