@@ -84,6 +84,8 @@ class Spelling:
     def __init__(self, prefixes: tuple[bytes, ...]) -> None:
         self.prefixes = prefixes
         self.canonical = prefixes[0]
+        self._producer_leads: dict[bytes, bytes] = {}
+        """What producer keys of one queue begin with, and that queue's name: those seen lately."""
 
     def prefix_of(self, key: bytes) -> bytes | None:
         """Return the queue prefix that `key` lies under, None for an ordinary key."""
@@ -98,10 +100,23 @@ class Spelling:
         Raises:
             InvalidKeyError: under a queue prefix, and of no form.
         """
+        cut = key.rfind(b"/") + 1
+        name = self._producer_leads.get(key[:cut])
+        if name is not None and cut < len(key):
+            tail = key[cut:]
+            return ProducerKey(name, tail, tail)
         for prefix in self.prefixes:
             if key.startswith(prefix):
-                return _form(key, prefix, key[len(prefix) :].split(b"/"))
+                form = _form(key, prefix, key[len(prefix) :].split(b"/"))
+                if type(form) is ProducerKey and key[cut:] == form.key:
+                    self._remember(key[:cut], form.name)
+                return form
         return None
+
+    def _remember(self, lead: bytes, name: bytes) -> None:
+        if len(self._producer_leads) >= limits.PRODUCER_LEADS_MAX:
+            self._producer_leads.clear()
+        self._producer_leads[lead] = name
 
     def queue_key(self, name: bytes, lead: bytes | None = None) -> bytes:
         """Return the registry key of a queue, in canonical spelling unless `lead` is given."""
