@@ -107,8 +107,9 @@ class Spelling:
             return ProducerKey(name, tail, tail)
         for prefix in self.prefixes:
             if key.startswith(prefix):
-                form = _form(key, prefix, key[len(prefix) :].split(b"/"))
-                if type(form) is ProducerKey and key[cut:] == form.key:
+                segments = key[len(prefix) :].split(b"/")
+                form = _form(key, prefix, segments)
+                if type(form) is ProducerKey and len(segments) == 3:
                     self._remember(key[:cut], form.name)
                 return form
         return None
