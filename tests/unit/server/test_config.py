@@ -70,7 +70,7 @@ def test_empty_variable_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_config({}).accept_timeout == 5.0
 
 
-EVERY_SETTING = {
+EVERY_SETTING: dict[str, tuple[str, object]] = {
     "name": ("node-1", "node-1"),
     "listen-client-urls": ("http://[::1]:1,unix:///run/e.sock", None),
     "max-request-bytes": ("2m", 2_097_152),
