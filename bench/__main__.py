@@ -50,7 +50,7 @@ def _extent(quick: bool) -> Extent:
     # The generator keeps to the last CPU; servers go where the scheduler lets them.
     pin = str(max(os.sched_getaffinity(0)))
     if quick:
-        return Extent(pin, seconds=0.4, waiting=50_000, probe_calls=1_000)
+        return Extent(pin, seconds=0.4, waiting=50_000, probe_calls=1_000, client_messages=200)
     return Extent(pin)
 
 

@@ -18,17 +18,21 @@ MESSAGES = 2_000
 BODY = b"x" * 100
 
 
-def run(endpoint: str) -> dict[str, float]:
+def run(endpoint: str, seconds: float = SECONDS, messages: int = MESSAGES) -> dict[str, float]:
     """Measure against one server; a plain etcd has no queues to consume from.
+
+    Args:
+        seconds: of each rate of calls.
+        messages: of each rate of messages.
 
     Returns:
         Rates by name: `put-1`, `put-64` (ordinary key, betterproto), `queue-put-1`,
         `queue-put-64`, `queue-put-many`, and `consume-ack-1`, `consume-ack-64`.
     """
-    return trio.run(_measure, endpoint)
+    return trio.run(_measure, endpoint, seconds, messages)
 
 
-async def _measure(endpoint: str) -> dict[str, float]:
+async def _measure(endpoint: str, seconds: float, messages: int) -> dict[str, float]:
     figures: dict[str, float] = {}
     async with etcdq.connect(endpoint, timeout_s=30) as client:
         queue = client.queue("client-rates")
@@ -38,24 +42,24 @@ async def _measure(endpoint: str) -> dict[str, float]:
         }
         for name, call in calls.items():
             for tasks in (1, TASKS):
-                figures[f"{name}-{tasks}"] = await _calls_per_s(call, tasks)
+                figures[f"{name}-{tasks}"] = await _calls_per_s(call, tasks, seconds)
         began_s = time.perf_counter()
-        await queue.put_many([BODY] * MESSAGES)
-        figures["queue-put-many"] = MESSAGES / (time.perf_counter() - began_s)
+        await queue.put_many([BODY] * messages)
+        figures["queue-put-many"] = messages / (time.perf_counter() - began_s)
         try:
             await queue.purge()
         except etcdq.UnsupportedError:
             await client.delete("/q/client-rates/", prefix=True)
             return figures
         for tasks in (1, TASKS):
-            figures[f"consume-ack-{tasks}"] = await _messages_per_s(queue, tasks)
+            figures[f"consume-ack-{tasks}"] = await _messages_per_s(queue, tasks, messages)
         await queue.purge()
     return figures
 
 
-async def _calls_per_s(call: Callable[[], Awaitable[object]], tasks: int) -> float:
+async def _calls_per_s(call: Callable[[], Awaitable[object]], tasks: int, seconds: float) -> float:
     count = 0
-    end_s = time.perf_counter() + SECONDS
+    end_s = time.perf_counter() + seconds
 
     async def work() -> None:
         nonlocal count
@@ -66,12 +70,12 @@ async def _calls_per_s(call: Callable[[], Awaitable[object]], tasks: int) -> flo
     async with trio.open_nursery() as nursery:
         for _ in range(tasks):
             nursery.start_soon(work)
-    return count / SECONDS
+    return count / seconds
 
 
-async def _messages_per_s(queue: etcdq.Queue, tasks: int) -> float:
-    await queue.put_many([BODY] * MESSAGES)
-    left = MESSAGES
+async def _messages_per_s(queue: etcdq.Queue, tasks: int, count: int) -> float:
+    await queue.put_many([BODY] * count)
+    left = count
     began_s = time.perf_counter()
 
     async def work(messages: etcdq.Messages) -> None:
@@ -85,7 +89,7 @@ async def _messages_per_s(queue: etcdq.Queue, tasks: int) -> float:
     async with queue.consume() as messages, trio.open_nursery() as nursery:
         for _ in range(tasks):
             nursery.start_soon(work, messages)
-    return MESSAGES / (time.perf_counter() - began_s)
+    return count / (time.perf_counter() - began_s)
 
 
 def main() -> None:

@@ -20,10 +20,11 @@ class Extent:
     """How long and how much. `pin`: the CPU list of every load generator."""
 
     pin: str
-    seconds: float = 1.0
+    seconds: float = 0.8
     waiting: int = 200_000
     watchers: int = 10_000
     probe_calls: int = 5_000
+    client_messages: int = 500
 
 
 Figures = dict[str, float]
@@ -221,7 +222,13 @@ def _idle(server: Server, extent: Extent) -> Figures:
 
 
 def _client(server: Server, extent: Extent) -> Figures:
-    figures = generate("client", extent.pin, endpoint=f"127.0.0.1:{server.port}")
+    figures = generate(
+        "client",
+        extent.pin,
+        endpoint=f"127.0.0.1:{server.port}",
+        seconds=extent.seconds / 2,
+        messages=extent.client_messages,
+    )
     return {f"client-{name}": value for name, value in figures.items()}
 
 
