@@ -90,7 +90,7 @@ class LineMachine(RuleBasedStateMachine):
 
 
 TestLineMachine = LineMachine.TestCase
-TestLineMachine.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestLineMachine.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=50))
