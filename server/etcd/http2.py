@@ -27,12 +27,16 @@ from etcdq.server.etcd.events import Event, Methods, Request, TransportLimits
 from etcdq.server.etcd.frames import ConnectionFault, ErrorCode, StreamFault
 from etcdq.server.etcd.head import Head, HeadReader, MalformedError, check_trailers
 from etcdq.server.etcd.hpack import HeaderDecoder, HpackError
+from etcdq.server.etcd.messages import PREFIX
 from etcdq.server.etcd.stream import Stream
 
 _FRAME_HEAD: Final = frames.FRAME_HEAD.unpack_from
 _DATA_HEAD: Final = Struct(">IBIBI").unpack_from
 """The head of a DATA frame and the prefix of the message in it."""
 
+_PREFIX: Final = PREFIX.unpack_from
+
+_DATA: Final = frames.DATA
 _HEADERS: Final = frames.HEADERS
 _END_HEADERS: Final = frames.END_HEADERS
 _WORD_MAX: Final = limits.FRAME_BYTES_MAX << 8 | 0xFF
@@ -74,6 +78,11 @@ class Connection(Control):
     @abstractmethod
     def _feed(self, stream: Stream, data: bytes) -> None:
         """Bytes came on a call that its client has not ended."""
+
+    @abstractmethod
+    def _arrived(self, stream: Stream, message: bytes) -> bool:
+        """All of a plain call's message came in one frame, with the client's end; False if it
+        must be taken the long way."""
 
     @abstractmethod
     def _half_close(self, stream: Stream) -> None:
@@ -152,6 +161,13 @@ class Connection(Control):
             end = start + (word >> 8)
             if end > size:
                 break
+            if word & 0xFF == _DATA and flags == 1:
+                # The whole message of a call that began before, often.
+                taken = self._take_whole(stream_id, data, start, end)
+                if taken:
+                    got += taken
+                    pos = end
+                    continue
             if not (
                 word & 0xFF == _HEADERS
                 and flags == _END_HEADERS
@@ -196,6 +212,16 @@ class Connection(Control):
         if got:
             self._count_received(got)
         return pos
+
+    def _take_whole(self, stream_id: int, data: bytes, start: int, end: int) -> int:
+        """Take a DATA frame that is all of a call's message; its size, 0 if it is not that."""
+        stream = self._streams.get(stream_id)
+        if stream is None or not stream.untouched or end - start < 5 or self._block_stream_id:
+            return 0
+        compressed, length = _PREFIX(data, start)
+        if compressed or length != end - start - 5 or length > self._message_bytes_max:
+            return 0
+        return end - start if self._arrived(stream, data[start + 5 : end]) else 0
 
     def _handle(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
         """Handle any one frame."""
@@ -248,6 +274,7 @@ class Connection(Control):
         stream.receive_window = limits.STREAM_WINDOW_BYTES
         self._streams[stream_id] = stream
         stream.remote_closed = end_stream
+        stream.untouched = head.plain
         self._begin(stream, head)
         if end_stream and not stream.gone:
             self._end_of(stream)
@@ -344,6 +371,7 @@ class Connection(Control):
         if stream.receive_window < 0:
             raise StreamFault(stream_id, ErrorCode.FLOW_CONTROL_ERROR, "stream window exceeded")
         stream.content_bytes += len(data)
+        stream.untouched = False
         if data:
             self._feed(stream, data)
         if stream.gone:

@@ -34,6 +34,7 @@ class Stream:
         "stream_id",
         "told",
         "trailers",
+        "untouched",
     )
 
     def __init__(self, stream_id: int, head: Head | None, send_window: int) -> None:
@@ -65,4 +66,6 @@ class Stream:
         self.buffered = 0
         """Request bytes kept here: of an incomplete message, and of `message`."""
         self.content_bytes = 0
+        self.untouched = False
+        """A plain unary call of which nothing came but its headers, with windows as they begin."""
         self.deadline_s: float | None = None
