@@ -86,6 +86,16 @@ def test_put_only_forgets_the_past() -> None:
     assert index.at(b"q", 3) == change.kv
 
 
+def test_put_only_takes_over_a_live_key() -> None:
+    """Its life goes on, and the records from before are dropped."""
+    index = KeyIndex()
+    index.put(b"k", b"1", 0, 2)
+    before = index.put(b"k", b"2", 0, 3).kv
+    change = index.put_only(b"k", b"3", 4)
+    assert change == Change(KeyValue(b"k", b"3", 2, 4, 3), False, before)
+    assert [index.at(b"k", revision) for revision in (2, 3, 4)] == [None, None, change.kv]
+
+
 def test_put_only_takes_over_a_dead_key(index: KeyIndex) -> None:
     """It begins a new life where the key was deleted, and drops the records from before."""
     index.delete(b"k", 9)
