@@ -23,8 +23,8 @@ class _Ask:
 class Asks:
     """All open requests for progress.
 
-    A watch is looked at when it is asked about and when it has moved, so a request that waits
-    for a slow watch costs nothing.
+    A watch is looked at when it is asked about, and while it is neither outstanding nor far
+    enough. So a request that waits for a watch whose client does not read costs nothing.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Asks:
             self._complete.append(ask)
 
     def moved(self, watch: "Watch") -> None:
-        """Have a watch looked at: it has drained or caught up."""
+        """Have a watch looked at from now on, until it is told something: it has drained."""
         if watch in self._asks_of:
             self._moved[watch] = None
 

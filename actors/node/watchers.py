@@ -271,7 +271,6 @@ class Watchers:
             self._catching[watch] = None
         else:
             watch.behind = False
-            self._asks.moved(watch)
         return None
 
     # signs of progress ------------------------------------------------------------------
