@@ -1,7 +1,7 @@
 """Header blocks (RFC 7541): decoding what peers send, and our constant answers.
 
 The `hpack` library's own decoder takes 13 to 33 microseconds for a block of a gRPC call, so the
-loop is ours, on that library's tables and Huffman code.
+loop is ours, on that library's static table and Huffman code.
 
 A block means the same fields again only while the dynamic table stands still, so results are
 cached until the next addition to the table or assignment of its size. Equal length of the table
@@ -10,10 +10,12 @@ is not enough: an addition that evicts leaves it unchanged.
 Our own blocks are literals without indexing: they touch no peer's table and so are constants.
 """
 
+from collections import deque
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from hpack.exceptions import HPACKError
+from hpack.huffman_constants import REQUEST_CODES, REQUEST_CODES_LENGTH
 from hpack.huffman_table import decode_huffman
 from hpack.table import HeaderTable
 
@@ -26,6 +28,8 @@ Result = TypeVar("Result")
 _STATIC: Final[tuple[Field, ...]] = ((b"", b""), *HeaderTable.STATIC_TABLE)
 _STATIC_COUNT: Final = len(HeaderTable.STATIC_TABLE)
 _INTEGER_BYTES_MAX: Final = 5
+_ENTRY_OVERHEAD_BYTES: Final = 32
+_HUFFMAN_SHORT_BYTES: Final = 32
 
 TABLE_SIZE_ZERO: Final = b"\x20"
 """A size update to 0: owed at the start of a block once a peer lowers our encoder's table."""
@@ -42,12 +46,14 @@ class HeaderDecoder(Generic[Result]):
         interpret: makes the remembered result of a request's fields; may raise.
     """
 
-    __slots__ = ("_entries", "_interpret", "_table", "cache")
+    __slots__ = ("_entries", "_interpret", "_table_bytes", "_table_bytes_max", "cache")
 
     def __init__(self, interpret: Callable[[list[Field]], Result]) -> None:
         self._interpret = interpret
-        self._table = HeaderTable()
-        self._entries = self._table.dynamic_entries
+        self._entries: deque[Field] = deque()
+        """The dynamic table, newest first."""
+        self._table_bytes = 0
+        self._table_bytes_max = limits.HEADER_TABLE_BYTES_MAX
         self.cache: dict[bytes, Result] = {}
 
     def read(self, block: bytes) -> Result:
@@ -109,7 +115,10 @@ class HeaderDecoder(Generic[Result]):
                     value, pos = _string(block, pos)
                     add((name, value))
                     if byte >= 0x40:
-                        self._table.add(name, value)
+                        entries.appendleft((name, value))
+                        self._table_bytes += len(name) + len(value) + _ENTRY_OVERHEAD_BYTES
+                        if self._table_bytes > self._table_bytes_max:
+                            self._evict()
                         changed = True
         except IndexError:
             raise HpackError("header block cut short, or an index beyond the table") from None
@@ -127,8 +136,15 @@ class HeaderDecoder(Generic[Result]):
             raise HpackError("table size update after a header field")
         if size > limits.HEADER_TABLE_BYTES_MAX:
             raise HpackError("table size update over the size we allow")
-        self._table.maxsize = size
+        self._table_bytes_max = size
+        self._evict()
         return pos
+
+    def _evict(self) -> None:
+        """Drop the oldest entries until the table fits; one that never can empties it."""
+        while self._table_bytes > self._table_bytes_max:
+            name, value = self._entries.pop()
+            self._table_bytes -= len(name) + len(value) + _ENTRY_OVERHEAD_BYTES
 
 
 def _integer(block: bytes, pos: int, number: int) -> tuple[int, int]:
@@ -154,8 +170,42 @@ def _string(block: bytes, pos: int) -> tuple[bytes, int]:
     if end > len(block):
         raise HpackError("string literal cut short")
     if head & 0x80:
-        return decode_huffman(block[pos:end]), end
+        return _huffman(block[pos:end]), end
     return block[pos:end], end
+
+
+def _short_codes() -> list[tuple[int, int]]:
+    """(symbol, bits of its code) by the next 8 bits; bits 0 where the code is longer than 8."""
+    table = [(0, 0)] * 256
+    for symbol, (code, bits) in enumerate(zip(REQUEST_CODES, REQUEST_CODES_LENGTH, strict=True)):
+        if bits <= 8:
+            first = code << (8 - bits)
+            table[first : first + (1 << (8 - bits))] = [(symbol, bits)] * (1 << (8 - bits))
+    return table
+
+
+_SHORT_CODES: Final = _short_codes()
+
+
+def _huffman(raw: bytes) -> bytes:
+    """Decode a Huffman string. A short one of common characters, such as the timeout that is new
+    in every call, goes a byte's lookup per character; the rest and all errors the library's way.
+    """
+    if len(raw) > _HUFFMAN_SHORT_BYTES:
+        return decode_huffman(raw)
+    out = bytearray()
+    number = int.from_bytes(raw, "big") << 8 | 0xFF
+    left = len(raw) * 8
+    while left > 0:
+        ahead = number >> left & 0xFF
+        symbol, bits = _SHORT_CODES[ahead]
+        if not bits:
+            if ahead == 0xFF and left < 8:
+                return bytes(out)  # padding
+            return decode_huffman(raw)
+        out.append(symbol)
+        left -= bits
+    return bytes(out) if left == 0 else decode_huffman(raw)
 
 
 def literal_block(fields: list[Field]) -> bytes:
