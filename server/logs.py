@@ -19,13 +19,14 @@ _FIRST_KEYS = ("level", "ts", "caller", "msg")
 Event = MutableMapping[str, Any]
 
 
-def open_log(style: str, level: str, stream: TextIO) -> WriteLog:
+def open_log(style: str, level: str, stream: TextIO | None) -> WriteLog:
     """Return a function that writes one line per call.
 
     Args:
         style: `text` or `json` (one object a line: level, ts in UTC, caller, msg, fields).
         level: debug, info, warn or error: what is below is not written.
-        stream: a line that cannot be written to it is lost, the node goes on.
+        stream: a line that cannot be written to it is lost, the node goes on. None is a stream
+            that was closed before Python started.
     """
     threshold = _LEVELS.index(level)
 
@@ -41,7 +42,7 @@ def open_log(style: str, level: str, stream: TextIO) -> WriteLog:
     return write
 
 
-def _structlog(style: str, stream: TextIO) -> Any:
+def _structlog(style: str, stream: TextIO | None) -> Any:
     import structlog
 
     render: Any
@@ -65,10 +66,12 @@ def _structlog(style: str, stream: TextIO) -> Any:
 class _Lines:
     """Where structlog hands the finished line: one write per line, whatever the level."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
 
     def msg(self, line: str) -> None:
+        if self._stream is None:
+            return
         try:
             self._stream.write(line + "\n")
             self._stream.flush()

@@ -170,7 +170,10 @@ def peer_of(stream: trio.abc.Stream) -> str:
     """Name the other end for people: host:port, or unix."""
     if not isinstance(stream, trio.SocketStream):
         return "memory"
-    address = stream.socket.getpeername()
+    try:
+        address = stream.socket.getpeername()
+    except OSError:
+        return "gone"  # reset before it was let in, as port scans do
     if isinstance(address, tuple):
         return f"{address[0]}:{address[1]}"
     return "unix"

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,10 +24,11 @@ def serve() -> Iterator[Serve]:
     """Return a function that starts `etcdq serve` with flags and variables."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(*flags: str, **variables: str) -> subprocess.Popen[str]:
+    def start(*flags: str, closed: bool = False, **variables: str) -> subprocess.Popen[str]:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("ETCDQ_")}
+        command = [sys.executable, "-m", "etcdq", "serve", *flags]
         process = subprocess.Popen(
-            [sys.executable, "-m", "etcdq", "serve", *flags],
+            ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *command] if closed else command,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -90,6 +92,34 @@ def test_an_idle_connection_does_not_hold_up_the_drain(serve: Serve) -> None:
         process.communicate(timeout=20.0)
 
     assert process.returncode == 0
+
+
+def test_a_port_scan_is_no_error(serve: Serve) -> None:
+    """Peers that reset before they are let in leave no trace but free descriptors."""
+    process = serve(*ANY_PORT)
+    _, port = ready(process)
+    for _ in range(100):
+        sock = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock.close()
+    connect(port).close()
+    code, stderr = end(process, signal.SIGTERM)
+
+    assert code == 0
+    assert "ERROR" not in stderr
+
+
+def test_closed_output(serve: Serve, tmp_path: Path) -> None:
+    """A node that was started without stdout and stderr runs and drains all the same."""
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(path)
+        manager.settimeout(TIMEOUT_S)
+        process = serve(*ANY_PORT, closed=True, NOTIFY_SOCKET=path)
+        assert manager.recv(1000).startswith(b"READY=1\n")
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(timeout=TIMEOUT_S) == 0
 
 
 def test_json_lines(serve: Serve) -> None:

@@ -73,11 +73,11 @@ class Broken(io.StringIO):
         raise BrokenPipeError
 
 
-@pytest.mark.parametrize("closed", [False, True])
-def test_lost_stream_does_no_harm(closed: bool) -> None:
+@pytest.mark.parametrize("state", ["broken", "closed", "absent"])
+def test_lost_stream_does_no_harm(state: str) -> None:
     """A line that cannot be written is lost, and nothing else."""
     stream = Broken()
-    if closed:
+    if state == "closed":
         stream.close()
 
-    open_log("text", "info", stream)("error", "x", {})
+    open_log("text", "info", None if state == "absent" else stream)("error", "x", {})
