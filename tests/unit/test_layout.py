@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,13 @@ def sources(*folders: str) -> list[str]:
     return sorted(path for path in found if not path.startswith(generated))
 
 
-def imports(path: str) -> Iterator[str]:
+@cache
+def imports(path: str) -> frozenset[str]:
     """Return the modules that a file imports anywhere in it, but for type checking only."""
+    return frozenset(_imports(path))
+
+
+def _imports(path: str) -> Iterator[str]:
     tree = ast.parse((ROOT / path).read_text())
     skipped = {
         inner
