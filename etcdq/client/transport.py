@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import trio
 import trio_asyncio
 from grpclib.client import Channel
+from grpclib.protocol import H2Protocol
 
 from etcdq.client.backoff import Backoff
 from etcdq.client.endpoints import Endpoint
@@ -48,6 +49,7 @@ class Transport:
         self._endpoints = endpoints
         self._channels: list[Channel] = []
         self._current = 0
+        self._protocol: H2Protocol | None = None
         self._closed = False
 
     @property
@@ -124,16 +126,19 @@ class Transport:
             raise ours from error
 
     async def _connect_round(self) -> Channel:
+        protocol = self._protocol
+        if protocol is not None and not protocol.connection.is_closing():
+            return self._channels[self._current]
         failures: list[str] = []
         for turn in range(len(self._endpoints)):
             place = (self._current + turn) % len(self._endpoints)
             try:
                 async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                    await self._channels[place].__connect__()  # at once, where it is connected
+                    protocol = await self._channels[place].__connect__()
             except OSError as error:  # a TimeoutError is one
                 failures.append(f"{self._endpoints[place]}: {_reason(error)}")
             else:
-                self._current = place
+                self._current, self._protocol = place, protocol
                 return self._channels[place]
         raise NotConnectedError(f"cannot connect to {'; '.join(failures)}")
 

@@ -1,0 +1,89 @@
+"""A TCP proxy that misbehaves on demand: cuts its connections, refuses new ones, passes nothing."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio
+import trio.testing
+
+
+class Proxy:
+    """Stands before one server. `port` stays the same, whether it listens or not."""
+
+    def __init__(self, nursery: trio.Nursery, target: str) -> None:
+        host, _, port = target.removeprefix("http://").partition(":")
+        self._target = host, int(port)
+        self._nursery = nursery
+        self._streams: set[trio.SocketStream] = set()
+        self._listening: trio.CancelScope | None = None
+        self._passing = trio.Event()
+        self._passing.set()
+        self.port = 0
+        self.connections = 0
+
+    @property
+    def endpoint(self) -> str:
+        """Where clients connect."""
+        return f"127.0.0.1:{self.port}"
+
+    async def listen(self) -> None:
+        """Take connections (again)."""
+        listeners = await trio.open_tcp_listeners(self.port, host="127.0.0.1")
+        self.port = listeners[0].socket.getsockname()[1]
+        self._listening = trio.CancelScope()
+
+        async def serve(scope: trio.CancelScope) -> None:
+            with scope:
+                await trio.serve_listeners(self._pass, listeners, handler_nursery=self._nursery)
+
+        self._nursery.start_soon(serve, self._listening)
+
+    async def refuse(self) -> None:
+        """Take no more connections, and cut those that are there."""
+        assert self._listening is not None
+        self._listening.cancel()
+        await trio.testing.wait_all_tasks_blocked()
+        await self.cut()
+
+    async def cut(self) -> None:
+        """Cut every connection."""
+        for stream in list(self._streams):
+            await trio.aclose_forcefully(stream)
+        self._passing.set()
+
+    def hold(self) -> None:
+        """Pass nothing on until the connections are cut."""
+        self._passing = trio.Event()
+
+    async def _pass(self, client: trio.SocketStream) -> None:
+        self.connections += 1
+        try:
+            server = await trio.open_tcp_stream(*self._target)
+        except OSError:
+            await trio.aclose_forcefully(client)
+            return
+        self._streams |= {client, server}
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._pump, client, server)
+            nursery.start_soon(self._pump, server, client)
+        self._streams -= {client, server}
+
+    async def _pump(self, source: trio.SocketStream, sink: trio.SocketStream) -> None:
+        try:
+            async for data in source:
+                await self._passing.wait()
+                await sink.send_all(data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+        await trio.aclose_forcefully(source)
+        await trio.aclose_forcefully(sink)
+
+
+@asynccontextmanager
+async def open_proxy(target: str) -> AsyncIterator[Proxy]:
+    """Open a proxy that listens; close it with everything it passes."""
+    async with trio.open_nursery() as nursery:
+        proxy = Proxy(nursery, target)
+        await proxy.listen()
+        yield proxy
+        nursery.cancel_scope.cancel()
