@@ -188,11 +188,14 @@ def _unknown(field: str) -> ConfigError:
 def _place(field: str, flags: dict[str, Any]) -> str:
     if field in flags:
         return f"--{_dashed(field)}"
-    variable = ENVIRONMENT_PREFIX + field.upper()
-    if os.environ.get(variable):
-        return variable
-    path = flags.get("config") or os.environ.get(ENVIRONMENT_PREFIX + "CONFIG")
-    return f"{path}: {_dashed(field)}"
+    path = flags.get("config") or os.environ.get(_variable("config"))
+    return _variable(field) or f"{path}: {_dashed(field)}"
+
+
+def _variable(field: str) -> str:
+    """Return the variable that sets a field, "" if none does; their case does not count."""
+    name = ENVIRONMENT_PREFIX + field.upper()
+    return next((key for key, value in os.environ.items() if value and key.upper() == name), "")
 
 
 def _dashed(field: str) -> str:

@@ -234,6 +234,21 @@ def test_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert str(caught.value) == "ETCDQ_LOG_LEVEL 'loud': must be one of debug, info, warn, error"
 
 
+def test_case_of_a_variable_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable in another case is read, and named as it is."""
+    monkeypatch.setenv("Etcdq_Log_Level", "loud")
+
+    with pytest.raises(ConfigError, match=r"^Etcdq_Log_Level 'loud': must be one of"):
+        load_config({})
+
+
+def test_variables_of_others_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's ETCDQ_ENDPOINTS is nothing to a node."""
+    monkeypatch.setenv("ETCDQ_ENDPOINTS", "127.0.0.1:1")
+
+    assert load_config({}).name == "default"
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
