@@ -52,11 +52,17 @@ class QueueMachine(RuleBasedStateMachine):
             offer = effect.message
             self.offers[offer.watch] = [delivery.index for delivery in offer.deliveries]
 
-    @rule(key=KEYS, size=st.integers(0, 12), priority=st.sampled_from([3, 1024, 2000]),
-          delay_s=st.sampled_from([0.0, 0.0, 1.0, 5.0]))  # fmt: skip
-    def put(self, key: bytes, size: int, priority: int, delay_s: float) -> None:
-        tail = key.rpartition(b"/")[2]
-        self.send(put(key, bytes(size), tail=tail, priority=priority, delay_s=delay_s))
+    @rule(keys=st.lists(KEYS, min_size=1, max_size=8), size=st.integers(0, 12),
+          priority=st.sampled_from([3, 1024, 1024]))  # fmt: skip
+    def put(self, keys: list[bytes], size: int, priority: int) -> None:
+        for key in keys:
+            tail = key.rpartition(b"/")[2]
+            self.send(put(key, bytes(size), tail=tail, priority=priority))
+        self.settle()
+
+    @rule(key=KEYS, delay_s=st.sampled_from([1.0, 5.0]))
+    def put_with_delay(self, key: bytes, delay_s: float) -> None:
+        self.send(put(key, tail=key.rpartition(b"/")[2], delay_s=delay_s))
 
     @rule(consumer=st.sampled_from(["c1", "c2", "c3"]), credit=CREDITS)
     def register(self, consumer: str, credit: m.Credit | None) -> None:
@@ -64,10 +70,11 @@ class QueueMachine(RuleBasedStateMachine):
         address = watch(f"w{self.watches}")
         self.living.append(address)
         self.send(m.Register(ASKER, address, consumer, credit=credit))
+        self.settle()
 
     @precondition(lambda self: self.offers)
-    @rule(data=st.data())
-    def accept(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), settle=st.booleans())
+    def accept(self, data: st.DataObject, settle: bool) -> None:
         address, indexes = self.offers.popitem()
         cut = data.draw(st.integers(0, len(indexes)))
         rest = data.draw(st.integers(cut, min(len(indexes), cut + 1)))
@@ -78,6 +85,8 @@ class QueueMachine(RuleBasedStateMachine):
                 address, tuple(indexes[:cut]), tuple(indexes[cut:rest]), tuple(indexes[rest:])
             )
         )
+        if settle:
+            self.settle()
 
     @precondition(lambda self: self.stalled)
     @rule()
@@ -105,6 +114,7 @@ class QueueMachine(RuleBasedStateMachine):
     def acknowledge_a_living_job(self, data: st.DataObject) -> None:
         job = data.draw(st.sampled_from(self.model.jobs))
         self.send(m.Acknowledge(ASKER, job.index, job.put.tail))
+        self.settle()
 
     @rule(bound=st.integers(0, 3))
     def kick(self, bound: int) -> None:
