@@ -51,7 +51,8 @@ class Stage:
         self._birth = birth
         self.cores: dict[Any, Core] = {}
         self._due: list[tuple[float, int, Any]] = []
-        self._scheduled_s: dict[Any, float] = {}
+        self._scheduled_s: dict[Any, list[float]] = {}
+        """The deadlines of each key that are in the heap, the next one last."""
         self._ticket = 0
 
     def run(self, batch: Iterable[tuple[Any, Any]], now_s: float) -> Outcome:
@@ -95,7 +96,10 @@ class Stage:
     def _add_due(self, touched: dict[Any, Core], now_s: float) -> None:
         while self._due and self._due[0][0] <= now_s:
             _, _, key = heapq.heappop(self._due)
-            self._scheduled_s.pop(key, None)
+            scheduled_s = self._scheduled_s[key]
+            scheduled_s.pop()
+            if not scheduled_s:
+                del self._scheduled_s[key]
             core = self.cores.get(key)
             if core is not None:
                 touched[key] = core
@@ -104,7 +108,13 @@ class Stage:
         # A deadline that moved later is left in the heap: when it comes, settle finds nothing
         # due and the core is scheduled anew. So a busy core costs no heap operation per batch.
         deadline_s = core.next_deadline_s()
-        if deadline_s < self._scheduled_s.get(key, NEVER_S) and key in self.cores:
-            self._scheduled_s[key] = deadline_s
-            self._ticket += 1
-            heapq.heappush(self._due, (deadline_s, self._ticket, key))
+        scheduled_s = self._scheduled_s.get(key)
+        if scheduled_s is None:
+            if deadline_s == NEVER_S or key not in self.cores:
+                return
+            scheduled_s = self._scheduled_s[key] = []
+        elif deadline_s >= scheduled_s[-1] or key not in self.cores:
+            return
+        scheduled_s.append(deadline_s)
+        self._ticket += 1
+        heapq.heappush(self._due, (deadline_s, self._ticket, key))

@@ -145,3 +145,37 @@ def test_a_fault_in_settle_names_the_core() -> None:
 
     with pytest.raises(CoreFault, match="the core of 'a' failed on 'settle'"):
         Stage(Broken).run([("a", [])], 1.0)
+
+
+class Restless:
+    """A core that is due at once as long as it is told so, and has a far deadline besides."""
+
+    def __init__(self) -> None:
+        self.due_at_once = False
+
+    def step(self, message: bool, now_s: float) -> list[Effect]:
+        """Be due at once, or not."""
+        self.due_at_once = message
+        return []
+
+    def settle(self, now_s: float) -> list[Effect]:
+        """Nothing."""
+        return []
+
+    def next_deadline_s(self) -> float:
+        """Now, or far away."""
+        return 0.0 if self.due_at_once else 600.0
+
+    def statistics(self) -> None:
+        """Nothing."""
+
+
+def test_a_far_deadline_is_scheduled_once_however_often_a_near_one_passes() -> None:
+    """A core that alternates between due now and due later leaves one entry, not one a turn."""
+    stage = Stage(lambda key: Restless())
+    for _ in range(100):
+        stage.run([("a", False)], 0.0)
+        stage.run([("a", True)], 0.0)
+
+    assert stage.next_deadline_s() == 0.0
+    assert len(stage._due) <= 2
