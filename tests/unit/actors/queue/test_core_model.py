@@ -73,20 +73,17 @@ class QueueMachine(RuleBasedStateMachine):
         self.settle()
 
     @precondition(lambda self: self.offers)
-    @rule(data=st.data(), settle=st.booleans())
-    def accept(self, data: st.DataObject, settle: bool) -> None:
+    @rule(word=st.sampled_from(["decline", "stall", "take"]), cut=st.integers(0, 3))
+    def accept(self, word: str, cut: int) -> None:
         address, indexes = self.offers.popitem()
-        cut = data.draw(st.integers(0, len(indexes)))
-        rest = data.draw(st.integers(cut, min(len(indexes), cut + 1)))
+        if word == "take":
+            cut = len(indexes)
+        rest = cut + 1 if word == "stall" else cut
         if indexes[cut:rest]:
             self.stalled[address] = indexes[cut:rest]
-        self.send(
-            m.Accepted(
-                address, tuple(indexes[:cut]), tuple(indexes[cut:rest]), tuple(indexes[rest:])
-            )
-        )
-        if settle:
-            self.settle()
+        taken, stalled, declined = indexes[:cut], indexes[cut:rest], indexes[rest:]
+        self.send(m.Accepted(address, tuple(taken), tuple(stalled), tuple(declined)))
+        self.settle()
 
     @precondition(lambda self: self.stalled)
     @rule()
@@ -116,34 +113,36 @@ class QueueMachine(RuleBasedStateMachine):
         self.send(m.Acknowledge(ASKER, job.index, job.put.tail))
         self.settle()
 
-    @rule(bound=st.integers(0, 3))
-    def kick(self, bound: int) -> None:
-        self.send(m.Kick(ASKER, bound))
+    @rule(
+        act=st.sampled_from(["kick", "delete key", "purge", "pause"]),
+        key=KEYS,
+        start=OFFSETS,
+        number=st.integers(0, 3),
+        holder=st.sampled_from([None, "c1", "c2"]),
+    )
+    def operate(self, act: str, key: bytes, start: int, number: int, holder: str | None) -> None:
+        if act == "kick":
+            self.send(m.Kick(ASKER, number))
+        elif act == "delete key":
+            self.send(m.DeleteKey(ASKER, key))
+        elif act == "purge":
+            first, end = (b"%016d/" % (FIRST + place) for place in (start, start + number))
+            self.send(m.Purge(ASKER, first, end, holder))
+        else:
+            self.send(m.Pause(ASKER, float(number)))
 
-    @rule(key=KEYS)
-    def delete_key(self, key: bytes) -> None:
-        self.send(m.DeleteKey(ASKER, key))
-
-    @rule(start=OFFSETS, length=st.integers(0, 3),
-          holder=st.sampled_from([None, "c1", "c2"]))  # fmt: skip
-    def purge(self, start: int, length: int, holder: str | None) -> None:
-        first, end = (b"%016d/" % (FIRST + place) for place in (start, start + length))
-        self.send(m.Purge(ASKER, first, end, holder))
-
-    @rule(start=OFFSETS, limit=st.integers(0, 3),
-          holder=st.sampled_from([None, "c1", "c2"]))  # fmt: skip
-    def look(self, start: int, limit: int, holder: str | None) -> None:
+    @rule(
+        start=OFFSETS,
+        limit=st.integers(0, 3),
+        holder=st.sampled_from([None, "c1", "c2"]),
+        key=KEYS,
+    )
+    def look(self, start: int, limit: int, holder: str | None, key: bytes) -> None:
         self.send(m.Look(ASKER, b"%016d/" % (FIRST + start), None, holder, limit))
         self.send(m.Look(ASKER, holder=holder, limit=limit))
-
-    @rule(state=st.sampled_from(m.JobState), limit=st.integers(0, 3), key=KEYS)
-    def peek(self, state: m.JobState, limit: int, key: bytes) -> None:
-        self.send(m.Peek(ASKER, state, limit))
         self.send(m.ReadKey(ASKER, key))
-
-    @rule(pause_s=st.sampled_from([0.0, 2.0]))
-    def pause(self, pause_s: float) -> None:
-        self.send(m.Pause(ASKER, pause_s))
+        for state in m.JobState:
+            self.send(m.Peek(ASKER, state, limit))
 
     @rule(seconds=st.sampled_from([0.5, 1.0, 4.0]))
     def wait(self, seconds: float) -> None:
@@ -158,4 +157,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueueMachine = QueueMachine.TestCase
-TestQueueMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestQueueMachine.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
