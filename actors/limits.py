@@ -210,9 +210,6 @@ SILENCE_S = 5.0
 PING_TIMEOUT_S = 5.0
 """A pinged connection that is still silent after this long is closed: its peer vanished."""
 
-WRITE_TIMEOUT_S = 60.0
-"""An answer whose reader gives it no window for this long is reset."""
-
 BACKLOG_BYTES_MAX = 1_048_576
 """Output the socket has not taken: beyond it, nothing more is read from that connection."""
 
@@ -221,6 +218,10 @@ RECEIVE_BYTES = 65_536
 
 LINGER_S = 1.0
 """How long a closed connection is still read, so that its last words are not cut off by a reset."""
+
+UNREAD_WATCH_REQUESTS_MAX = 100_000
+"""Requests on one Watch call while its client does not read what it was answered: 10,000 watches
+made at once are honest, and each unread answer costs about 150 bytes."""
 
 # watches on keys ----------------------------------------------------------------------------
 

@@ -145,6 +145,16 @@ class Spelling:
         canonical = self._respell(start, end, prefix, self.canonical)
         return KeysRange(canonical.start, canonical.end)
 
+    def respell_watched(self, start: bytes, end: bytes) -> KeysRange:
+        """Say where in the key space a watch on [start, end) looks: it never means jobs."""
+        prefix = self.prefix_of(start)
+        if prefix is None or not _within(end, prefix_end(prefix)):
+            return KeysRange(start, end)
+        form = self.parse_range(start, end)
+        if isinstance(form, KeysRange):
+            return form
+        return self._respell(start, end, prefix, self.canonical)
+
     def _respell(self, start: bytes, end: bytes, lead: bytes, canonical: bytes) -> KeysRange:
         if end == prefix_end(lead):
             new_end = prefix_end(canonical)
@@ -160,8 +170,9 @@ class Spelling:
             return None
         for word in CONSUMER_WORDS:
             consumers = top + word + b"/"
-            if not start.startswith(consumers) or not _within(end, prefix_end(consumers)):
+            if not start.startswith(consumers):
                 continue
+            end = min(end, prefix_end(consumers))  # beyond stands no registry key
             slash = start.find(b"/", len(consumers))
             held = b"" if slash < 0 else start[: slash + 1]
             if held and _within(end, prefix_end(held)):

@@ -26,13 +26,17 @@ class Outgoing:
     taken the output up to there: only then has the peer been given it.
     """
 
-    __slots__ = ("_moved_to", "_stream_id", "_transport", "sent")
+    __slots__ = ("_framed", "_mark", "_reach", "_stream_id", "_transport", "sent")
 
     def __init__(self, transport: Transport, stream_id: int) -> None:
         self._transport = transport
         self._stream_id = stream_id
         self.sent: deque[Sent] = deque()
-        self._moved_to = 0
+        self._framed = 0
+        self._mark = 0
+        """Where the output ended when the last of our bytes were framed."""
+        self._reach = 0
+        """How far up to there the socket has come."""
 
     def send(self, message: bytes) -> None:
         """Send a response and keep an eye on it."""
@@ -52,16 +56,26 @@ class Outgoing:
         while sent:
             first = sent[0]
             if first.end > framed:
-                moved = framed > max(first.start, self._moved_to)
-                self._moved_to = framed
-                return written, moved
+                break
             if first.output_end == NOT_FRAMED:
                 first.output_end = transport.output_position
             if first.output_end > written_position:
-                return written, False
+                break
             sent.popleft()
             written += 1
-        return written, False
+        return written, bool(sent) and self._moves(framed, written_position)
+
+    def _moves(self, framed: int, written_position: int) -> bool:
+        # By a window that let more of it be framed, or by a socket that takes what is framed:
+        # not by one that takes only what other streams have framed since.
+        moved = framed > max(self.sent[0].start, self._framed)
+        if moved:
+            self._mark = self._transport.output_position
+        self._framed = framed
+        reach = min(written_position, self._mark)
+        moved = moved or reach > self._reach
+        self._reach = max(self._reach, reach)
+        return moved
 
     def withdraw(self) -> list[tuple[int, int]] | None:
         """Take back every unwritten response.

@@ -33,6 +33,7 @@ from etcdq.server.etcd.watches import ConsumerWatch, KeysWatch
 
 DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE = 4, 12, 13, 14
 _STOPPED = "etcdserver: server stopped"
+_TOO_LATE = "context deadline exceeded"
 
 Watch = ConsumerWatch | KeysWatch
 
@@ -69,7 +70,6 @@ class Session:
         self._watches: dict[int, Watch] = {}
         self._progress: dict[int, WatchStream] = {}
         self._unwritten: dict[Watch, None] = {}
-        self._slow_answers: dict[int, float] = {}
         self._consumers = 0
         self._last_tag = 0
         self._draining = False
@@ -92,7 +92,7 @@ class Session:
             asked = self._calls.pop(tag, None)
             if asked is not None:
                 self._deadlines.pop(tag, None)
-                self._answer(tag, asked, message.value, now_s)
+                self._answer(tag, asked, message.value)
             return
         watch = self._watches.get(tag)
         if watch is not None:
@@ -101,7 +101,7 @@ class Session:
             self._progress.pop(tag).progress(message.value)
 
     def settle(self, now_s: float) -> None:
-        """Do what is due: timeouts of calls, consumers, slow readers, silent peers."""
+        """Do what is due: timeouts of calls, consumers, silent peers."""
         if now_s < self.next_deadline_s():
             return
         self._take(self.transport.expire(now_s), now_s)
@@ -110,10 +110,6 @@ class Session:
         for watch in list(self._unwritten):
             if watch.next_deadline_s() <= now_s:
                 watch.settle(now_s)
-        for stream_id, since_s in list(self._slow_answers.items()):
-            if now_s >= since_s + limits.WRITE_TIMEOUT_S:
-                del self._slow_answers[stream_id]
-                self.reset_stream(stream_id, ErrorCode.CANCEL, now_s)
         if self._consumers:
             self._ask_for_life(now_s)
 
@@ -124,19 +120,12 @@ class Session:
             for watch in list(self._unwritten):
                 if not watch.look(position, now_s):
                     self._unwritten.pop(watch, None)
-        if self._slow_answers:
-            for stream_id in list(self._slow_answers):
-                if not self.transport.queued_bytes(stream_id):
-                    del self._slow_answers[stream_id]
 
     def next_deadline_s(self) -> float:
         """Return when `settle` must be called at the latest."""
         deadline_s = min(self.transport.next_deadline_s(), self._earliest_s)
         for watch in self._unwritten:
             deadline_s = min(deadline_s, watch.next_deadline_s())
-        if self._slow_answers:
-            oldest_s = next(iter(self._slow_answers.values()))
-            deadline_s = min(deadline_s, oldest_s + limits.WRITE_TIMEOUT_S)
         if self._consumers:
             deadline_s = min(deadline_s, self._life_deadline_s())
         return deadline_s
@@ -145,10 +134,8 @@ class Session:
         """Take no new calls, end the watches with a status; running calls are answered."""
         self._draining = True
         self.transport.drain()
-        for stream_id, stream in list(self._streams.items()):
-            self._streams.pop(stream_id)
-            stream.gone(now_s)
-            self.transport.finish(stream_id, UNAVAILABLE, _STOPPED)
+        for stream_id in list(self._streams):
+            self._close_stream(stream_id, UNAVAILABLE, _STOPPED, now_s)
 
     @property
     def finished(self) -> bool:
@@ -206,17 +193,14 @@ class Session:
             self.transport.reply(stream_id, asked)
         return None
 
-    def _answer(self, stream_id: int, asked: Ask, value: Any, now_s: float) -> None:
+    def _answer(self, stream_id: int, asked: Ask, value: Any) -> None:
         if isinstance(value, EtcdqError):
             return self._refuse(stream_id, value)
         try:
             answer = asked.answer(self.context, value, asked)
         except EtcdqError as error:
             return self._refuse(stream_id, error)
-        transport = self.transport
-        transport.reply(stream_id, answer)
-        if transport.queued_bytes_total and transport.queued_bytes(stream_id):
-            self._slow_answers[stream_id] = now_s
+        self.transport.reply(stream_id, answer)
         return None
 
     def _refuse(self, stream_id: int, error: EtcdqError) -> None:
@@ -230,7 +214,7 @@ class Session:
         self.transport.finish(stream_id, INTERNAL, text)
 
     def _too_late(self, stream_id: int) -> None:
-        self.transport.finish(stream_id, DEADLINE_EXCEEDED, "context deadline exceeded")
+        self.transport.finish(stream_id, DEADLINE_EXCEEDED, _TOO_LATE)
 
     def _unbuilt(self, stream_id: int, method: Any) -> None:
         assert type(method) is Unbuilt, method
@@ -242,10 +226,10 @@ class Session:
             if deadline_s <= now_s:
                 del self._deadlines[stream_id]
                 self._calls.pop(stream_id, None)
-                stream = self._streams.pop(stream_id, None)
-                if stream is not None:
-                    stream.gone(now_s)
-                self._too_late(stream_id)
+                if stream_id in self._streams:
+                    self._close_stream(stream_id, DEADLINE_EXCEEDED, _TOO_LATE, now_s)
+                else:
+                    self._too_late(stream_id)
         self._earliest_s = min(self._deadlines.values(), default=NEVER_S)
 
     # streams ----------------------------------------------------------------------------
@@ -271,13 +255,20 @@ class Session:
         try:
             stream.take(data, now_s)
         except DecodeError as error:
-            self._gone(stream_id, now_s)
-            self._not_a_message(stream_id, error)
+            text = f"grpc: error unmarshalling request: {error}"
+            self._close_stream(stream_id, INTERNAL, text, now_s)
+
+    def _close_stream(self, stream_id: int, code: int, text: str, now_s: float) -> None:
+        """End a Watch call from our side: by a reset where a message is half sent."""
+        self._deadlines.pop(stream_id, None)
+        if self._streams.pop(stream_id).close(now_s):
+            self.transport.finish(stream_id, code, text)
+        else:
+            self.transport.reset(stream_id, ErrorCode.REFUSED_STREAM)
 
     def _gone(self, stream_id: int, now_s: float) -> None:
         self._calls.pop(stream_id, None)
         self._deadlines.pop(stream_id, None)
-        self._slow_answers.pop(stream_id, None)
         stream = self._streams.pop(stream_id, None)
         if stream is not None:
             stream.gone(now_s)
@@ -323,9 +314,10 @@ class Session:
 
     def _life_deadline_s(self) -> float:
         since_s = self.transport.unacknowledged_ping_since_s
-        if since_s is not None:
-            return since_s + limits.PING_TIMEOUT_S
-        return self.transport.last_received_s + limits.SILENCE_S
+        heard_s = self.transport.last_received_s
+        if since_s is not None:  # whatever comes is life: the answer may stand behind it
+            return max(since_s, heard_s) + limits.PING_TIMEOUT_S
+        return heard_s + limits.SILENCE_S
 
     def _ask_for_life(self, now_s: float) -> None:
         if now_s < self._life_deadline_s():

@@ -23,6 +23,8 @@ _EMPTY_RANGE = "mvcc: watcher range is empty"
 _NO_PUT = "etcdq: a consumer receives PUT events only: its watch cannot filter them out (NOPUT)"
 _COMPACTED = "etcdserver: mvcc: required revision has been compacted"
 
+_ENDED_HALF_SENT = "a watch ended with a message of it half written"
+
 Watch = ConsumerWatch | KeysWatch
 
 
@@ -36,6 +38,9 @@ class WatchStream:
         self.context = session.context
         self.watches: dict[int, Watch] = {}
         self._next_watch_id = 0
+        self._unread_requests = 0
+        self._awaits_progress = False
+        self._asks_again = False
 
     # what the client says ---------------------------------------------------------------
 
@@ -45,6 +50,11 @@ class WatchStream:
         Raises:
             DecodeError: not a WatchRequest.
         """
+        if not self.transport.queued_bytes(self.stream_id):
+            self._unread_requests = 0
+        self._unread_requests += 1
+        if self._unread_requests > limits.UNREAD_WATCH_REQUESTS_MAX:
+            return self.session.reset_stream(self.stream_id, ErrorCode.ENHANCE_YOUR_CALM, now_s)
         request = rpc_pb2.WatchRequest.FromString(data)
         kind = request.WhichOneof("request_union")
         if kind == "create_request":
@@ -53,6 +63,21 @@ class WatchStream:
             self._cancel(request.cancel_request.watch_id, now_s)
         elif kind == "progress_request":
             self._ask_progress()
+        return None
+
+    def close(self, now_s: float) -> bool:
+        """End every watch from our side.
+
+        Returns:
+            Whether the stream can end with a status. If not, a message is half sent, which only a
+            reset can stop.
+        """
+        whole = True
+        for watch in list(self.watches.values()):
+            self._forget(watch)
+            whole = self._take_back(watch, _ENDED_HALF_SENT) and whole
+            watch.gone(now_s)
+        return whole
 
     def gone(self, now_s: float) -> None:
         """The stream or the connection is over."""
@@ -112,9 +137,15 @@ class WatchStream:
         watch_id: int,
     ) -> None:
         respell = None
+        end = request.range_end
         if isinstance(form, QueueKey):
             canonical = self.context.spelling.queue_key(form.name)
             respell, start = (canonical, start), canonical
+        elif end:
+            covered = self.context.spelling.respell_watched(start, end)
+            start, end = covered.start, covered.end
+            if covered.lead != covered.canonical:
+                respell = (covered.canonical, covered.lead)
         session = self.session
         address = session.new_address()
         self._enter(KeysWatch(self, watch_id, address, respell, fragment=request.fragment))
@@ -124,7 +155,7 @@ class WatchStream:
                 address,
                 address,
                 start,
-                request.range_end,
+                end,
                 request.start_revision,
                 request.prev_kv,
                 rpc_pb2.WatchCreateRequest.NOPUT not in filters,
@@ -136,14 +167,26 @@ class WatchStream:
     def _cancel(self, watch_id: int, now_s: float) -> None:
         watch = self.watches.get(watch_id)
         if watch is None:
-            return  # etcd says nothing either
+            return None  # etcd says nothing either
         self._forget(watch)
+        whole = self._take_back(watch, _ENDED_HALF_SENT)
         watch.gone(now_s)
+        if not whole:
+            return self._stop_half_sent(now_s, _ENDED_HALF_SENT)
+        if not watch.announced:
+            self._announce(watch, None)
         self._send(
             rpc_pb2.WatchResponse(header=self.context.header(), watch_id=watch_id, canceled=True)
         )
+        return None
 
     def _ask_progress(self) -> None:
+        # One question at a time, and one more for all that came meanwhile: a client that asks
+        # and does not read piles nothing up.
+        if self._awaits_progress:
+            self._asks_again = True
+            return
+        self._awaits_progress = True
         session = self.session
         watches = tuple(
             watch.address for watch in self.watches.values() if isinstance(watch, KeysWatch)
@@ -160,12 +203,16 @@ class WatchStream:
             self._forget(watch)
             return self._refuse(value.text)
         revision = None if type(value) is Registered else value.revision  # type: ignore[attr-defined]
+        self._announce(watch, revision)
+        return None
+
+    def _announce(self, watch: Watch, revision: int | None) -> None:
+        watch.announced = True
         self._send(
             rpc_pb2.WatchResponse(
                 header=self.context.header(revision), watch_id=watch.watch_id, created=True
             )
         )
-        return None
 
     def progress(self, value: keys.Progress) -> None:
         """Every watch was told everything up to here."""
@@ -174,6 +221,10 @@ class WatchStream:
                 header=self.context.header(value.revision), watch_id=INVALID_WATCH_ID
             )
         )
+        self._awaits_progress = False
+        if self._asks_again:
+            self._asks_again = False
+            self._ask_progress()
 
     def refuse_compacted(self, watch: KeysWatch, compact_revision: int) -> None:
         """The watch's start revision is compacted: it cannot go on."""
@@ -195,23 +246,46 @@ class WatchStream:
         socket itself is stuck with it the connection ends: else it could arrive twice.
         """
         self._forget(watch)
-        stuck = watch.outgoing.is_framed
-        withdrawn = watch.outgoing.withdraw()
-        if withdrawn is not None:
-            for other in self.watches.values():
-                other.outgoing.move_up(withdrawn)
-            self._send(
-                rpc_pb2.WatchResponse(
-                    header=self.context.header(),
-                    watch_id=watch.watch_id,
-                    canceled=True,
-                    cancel_reason=reason,
-                )
+        if not self._take_back(watch, reason):
+            return self._stop_half_sent(now_s, reason)
+        self._send(
+            rpc_pb2.WatchResponse(
+                header=self.context.header(),
+                watch_id=watch.watch_id,
+                canceled=True,
+                cancel_reason=reason,
             )
-        elif stuck or self.session.blocked:
+        )
+        return None
+
+    def _take_back(self, watch: Watch, reason: str) -> bool:
+        """Take back what a consumer was sent and has not got: others will get it.
+
+        Returns:
+            False if a byte of it is framed. Where it is framed whole, or the socket is stuck,
+            even a reset would come too late, and the connection ends with `reason`.
+        """
+        if not isinstance(watch, ConsumerWatch):
+            return True  # news of keys may come late
+        framed = watch.outgoing.is_framed
+        withdrawn = watch.outgoing.withdraw()
+        if withdrawn is None:
+            if framed or self.session.blocked:
+                self.session.abort(reason)
+            return False
+        for other in self.watches.values():
+            other.outgoing.move_up(withdrawn)
+        return True
+
+    def _stop_half_sent(self, now_s: float, reason: str) -> None:
+        """Reset the stream. REFUSED_STREAM is what gRPC clients read as UNAVAILABLE."""
+        if self.session.aborted:
+            return
+        others = [watch for watch in self.watches.values() if isinstance(watch, ConsumerWatch)]
+        if any(watch.outgoing.is_framed for watch in others):
+            # Its message would arrive before the reset, and count as not taken.
             self.session.abort(reason)
         else:
-            # REFUSED_STREAM is what gRPC clients read as UNAVAILABLE.
             self.session.reset_stream(self.stream_id, ErrorCode.REFUSED_STREAM, now_s)
 
     # what the watches need --------------------------------------------------------------

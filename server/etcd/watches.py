@@ -34,6 +34,8 @@ class ConsumerWatch:
 
     Args:
         lead: what delivery keys begin with, as the consumer spelled its watch.
+
+    `announced`: whether its client was told that it is created.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class ConsumerWatch:
         self.address = address
         self.core = core
         self.lead = lead
+        self.announced = False
         self.outgoing = Outgoing(stream.transport, stream.stream_id)
 
     def hear(self, message: Any, now_s: float) -> None:
@@ -114,7 +117,8 @@ class KeysWatch:
     """A watch on ordinary keys: passes changes on, and asks for more when they are written.
 
     Args:
-        respell: canonical and asked-for spelling of a registry key; None for other keys.
+        respell: how registry keys begin, in canonical and in asked-for spelling; None where
+            they are one.
         fragment: whether a response over the request limit is split.
     """
 
@@ -130,6 +134,7 @@ class KeysWatch:
         self.stream = stream
         self.watch_id = watch_id
         self.address = address
+        self.announced = False
         self.outgoing = Outgoing(stream.transport, stream.stream_id)
         self._respell = respell
         self._fragment = fragment
@@ -186,8 +191,8 @@ class KeysWatch:
 
     def _event(self, change: keys.Change) -> kv_pb2.Event:
         kv = wire_kv(change.kv)
-        if self._respell is not None and kv.key == self._respell[0]:
-            kv.key = self._respell[1]
+        if self._respell is not None:
+            kv.key = self._respell[1] + kv.key[len(self._respell[0]) :]
         event = kv_pb2.Event(
             type=kv_pb2.Event.DELETE if change.deleted else kv_pb2.Event.PUT, kv=kv
         )
