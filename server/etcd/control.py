@@ -11,7 +11,7 @@ from etcdq.actors import limits
 from etcdq.server.etcd import frames
 from etcdq.server.etcd.events import Event, StreamGone, TransportLimits
 from etcdq.server.etcd.flood import Flood
-from etcdq.server.etcd.frames import ConnectionFault, ErrorCode, StreamFault
+from etcdq.server.etcd.frames import ConnectionFault, ErrorCode, StreamFault, protocol_error
 from etcdq.server.etcd.sending import Sender
 from etcdq.server.etcd.stream import Stream
 
@@ -117,7 +117,7 @@ class Control(Sender):
 
     def _on_priority(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id == 0:
-            raise _protocol_error("PRIORITY on stream 0")
+            raise protocol_error("PRIORITY on stream 0")
         if len(payload) != 5:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "PRIORITY of a wrong size")
         check_dependency(stream_id, payload)
@@ -127,7 +127,7 @@ class Control(Sender):
         if len(payload) != 4:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "RST_STREAM of a wrong size")
         if stream_id == 0 or self._is_idle(stream_id):
-            raise _protocol_error("RST_STREAM on an idle stream")
+            raise protocol_error("RST_STREAM on an idle stream")
         self._resets_received += 1
         if stream_id in self._streams:
             stream = self._drop(stream_id)
@@ -142,7 +142,7 @@ class Control(Sender):
 
     def _on_settings(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id != 0:
-            raise _protocol_error("SETTINGS on a stream")
+            raise protocol_error("SETTINGS on a stream")
         if flags & frames.ACK:
             if payload:
                 raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS ACK with content")
@@ -185,11 +185,11 @@ class Control(Sender):
             self._line_up(stream)
 
     def _on_push_promise(self, flags: int, stream_id: int, payload: bytes) -> None:
-        raise _protocol_error("PUSH_PROMISE from a client")
+        raise protocol_error("PUSH_PROMISE from a client")
 
     def _on_ping(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id != 0:
-            raise _protocol_error("PING on a stream")
+            raise protocol_error("PING on a stream")
         if len(payload) != 8:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "PING of a wrong size")
         if not flags & frames.ACK:
@@ -208,7 +208,7 @@ class Control(Sender):
     def _on_goaway(self, flags: int, stream_id: int, payload: bytes) -> None:
         """A client that says it goes: its open calls are served on, it opens no others."""
         if stream_id != 0:
-            raise _protocol_error("GOAWAY on a stream")
+            raise protocol_error("GOAWAY on a stream")
         if len(payload) < 8:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "GOAWAY of a wrong size")
         self._flood.ignored(self._now_s)
@@ -220,7 +220,7 @@ class Control(Sender):
         increment = frames.U32.unpack(payload)[0] & frames.WINDOW_MAX
         if stream_id == 0:
             if increment == 0:
-                raise _protocol_error("WINDOW_UPDATE by 0")
+                raise protocol_error("WINDOW_UPDATE by 0")
             self._send_window += increment
             if self._send_window > frames.WINDOW_MAX:
                 raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "connection window overflow")
@@ -229,7 +229,7 @@ class Control(Sender):
                 raise StreamFault(stream_id, ErrorCode.PROTOCOL_ERROR, "WINDOW_UPDATE by 0")
             self._widen(stream_id, increment)
         elif self._is_idle(stream_id):
-            raise _protocol_error("WINDOW_UPDATE on an idle stream")
+            raise protocol_error("WINDOW_UPDATE on an idle stream")
 
     def _widen(self, stream_id: int, increment: int) -> None:
         stream = self._object(stream_id)
@@ -247,19 +247,15 @@ def check_dependency(stream_id: int, priority: bytes) -> None:
     """Refuse a stream that depends on itself: RFC 9113 dropped priorities, yet nobody honest
     sends this, and to reset a stream for each would be work a peer can ask for."""
     if frames.U32.unpack_from(priority)[0] & frames.STREAM_ID_MAX == stream_id:
-        raise _protocol_error("stream depends on itself")
+        raise protocol_error("stream depends on itself")
 
 
 def _check_setting(key: int, value: int) -> None:
     if key == frames.SETTING_ENABLE_PUSH and value > 1:
-        raise _protocol_error("SETTINGS_ENABLE_PUSH is neither 0 nor 1")
+        raise protocol_error("SETTINGS_ENABLE_PUSH is neither 0 nor 1")
     if key == frames.SETTING_INITIAL_WINDOW_SIZE and value > frames.WINDOW_MAX:
         raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "SETTINGS_INITIAL_WINDOW_SIZE")
     if key == frames.SETTING_MAX_FRAME_SIZE and not (
         frames.FRAME_BYTES_LEAST_MAX <= value <= frames.FRAME_BYTES_GREATEST_MAX
     ):
-        raise _protocol_error("SETTINGS_MAX_FRAME_SIZE out of range")
-
-
-def _protocol_error(text: str) -> ConnectionFault:
-    return ConnectionFault(ErrorCode.PROTOCOL_ERROR, text)
+        raise protocol_error("SETTINGS_MAX_FRAME_SIZE out of range")

@@ -105,3 +105,24 @@ def settings(values: dict[int, int]) -> bytes:
     """SETTINGS with values in the given order."""
     payload = b"".join(key.to_bytes(2, "big") + U32.pack(value) for key, value in values.items())
     return frame(SETTINGS, 0, 0, payload)
+
+
+def protocol_error(text: str) -> ConnectionFault:
+    """The fault of a peer that broke the rules of the connection in a way without its own code."""
+    return ConnectionFault(ErrorCode.PROTOCOL_ERROR, text)
+
+
+def unpad(flags: int, payload: bytes) -> bytes:
+    """The content of a DATA or HEADERS frame without its padding.
+
+    Raises:
+        ConnectionFault: the padding does not fit its frame.
+    """
+    if not flags & PADDED:
+        return payload
+    if not payload:
+        raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "padded frame without a pad length")
+    padding = payload[0]
+    if padding >= len(payload):
+        raise protocol_error("padding longer than its frame")
+    return payload[1 : len(payload) - padding]

@@ -1,8 +1,9 @@
-"""What to say to a peer that does not begin as an HTTP/2 client does."""
+"""The first words of a server, and the last ones to a peer that does not speak HTTP/2."""
 
 import re
 from typing import Final
 
+from etcdq.actors import limits
 from etcdq.server.etcd import frames
 
 _TLS_HANDSHAKE: Final = 0x16
@@ -27,6 +28,18 @@ _HTTP_1_HEAD: Final = (
     b"Content-Length: %d\r\n"
     b"Connection: close\r\n\r\n" % len(_BODY)
 )
+
+
+def greeting(streams_max: int) -> bytes:
+    """What a server says once the client's preface has come: SETTINGS, and a wider window."""
+    wider = limits.CONNECTION_WINDOW_BYTES - frames.WINDOW_DEFAULT
+    return frames.settings(
+        {
+            frames.SETTING_MAX_CONCURRENT_STREAMS: streams_max,
+            frames.SETTING_INITIAL_WINDOW_SIZE: limits.STREAM_WINDOW_BYTES,
+            frames.SETTING_MAX_HEADER_LIST_SIZE: limits.HEADER_LIST_BYTES_MAX,
+        }
+    ) + frames.window_update(0, wider)
 
 
 def answer(data: bytes) -> bytes | None:

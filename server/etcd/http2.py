@@ -24,7 +24,7 @@ from etcdq.actors import limits
 from etcdq.server.etcd import frames, handshake
 from etcdq.server.etcd.control import Control, check_dependency
 from etcdq.server.etcd.events import Event, Methods, Request, TransportLimits
-from etcdq.server.etcd.frames import ConnectionFault, ErrorCode, StreamFault
+from etcdq.server.etcd.frames import ConnectionFault, ErrorCode, StreamFault, protocol_error
 from etcdq.server.etcd.head import Head, HeadReader, MalformedError, check_trailers
 from etcdq.server.etcd.hpack import HeaderDecoder, HpackError
 from etcdq.server.etcd.messages import PREFIX
@@ -42,8 +42,6 @@ _END_HEADERS: Final = frames.END_HEADERS
 _WORD_MAX: Final = limits.FRAME_BYTES_MAX << 8 | 0xFF
 _SKIPS_KEPT: Final = 16
 
-_GREETING: Final = frames.window_update(0, limits.CONNECTION_WINDOW_BYTES - frames.WINDOW_DEFAULT)
-
 
 class Connection(Control):
     """Frames in, events out. See the module's text for its rules."""
@@ -60,7 +58,8 @@ class Connection(Control):
         """Stream ids the client left out: its newest gaps."""
         self._mark_s = now_s
         self._last_at_mark = -1
-        self._receive_window = limits.CONNECTION_WINDOW_BYTES
+        self._uncredited = 0
+        """DATA received since credit was given back for it last."""
         self._block_stream_id = 0
         """The stream whose header block is not complete, or 0."""
         self._block = bytearray()
@@ -122,14 +121,7 @@ class Connection(Control):
         """Take the preface and what follows it, or say farewell to who speaks no HTTP/2."""
         if data.startswith(frames.PREFACE):
             self._greeted = True
-            self._out += frames.settings(
-                {
-                    frames.SETTING_MAX_CONCURRENT_STREAMS: self._streams_max,
-                    frames.SETTING_INITIAL_WINDOW_SIZE: limits.STREAM_WINDOW_BYTES,
-                    frames.SETTING_MAX_HEADER_LIST_SIZE: limits.HEADER_LIST_BYTES_MAX,
-                }
-            )
-            self._out += _GREETING
+            self._out += handshake.greeting(self._streams_max)
             size = len(frames.PREFACE)
             return size + self._parse(data[size:])
         if not frames.PREFACE.startswith(data):
@@ -228,10 +220,10 @@ class Connection(Control):
         stream_id &= frames.STREAM_ID_MAX  # the reserved bit means nothing
         if self._block_stream_id:
             if kind != frames.CONTINUATION or stream_id != self._block_stream_id:
-                raise _protocol_error("header block interrupted by another frame")
+                raise protocol_error("header block interrupted by another frame")
         elif not self._settled:
             if kind != frames.SETTINGS or flags & frames.ACK:
-                raise _protocol_error("the first frame is not SETTINGS")
+                raise protocol_error("the first frame is not SETTINGS")
             self._settled = True
         try:
             if kind < len(_HANDLERS):
@@ -242,15 +234,12 @@ class Connection(Control):
             self._fault(fault)
 
     def _count_received(self, size: int) -> None:
-        """Count DATA against the connection's window, and give credit back on arrival: what is
-        kept of it has a budget of its own."""
-        self._receive_window -= size
-        if self._receive_window < 0:
-            raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "connection window exceeded")
-        if self._receive_window < limits.CONNECTION_WINDOW_BYTES // 2:
-            credit = limits.CONNECTION_WINDOW_BYTES - self._receive_window
-            self._receive_window = limits.CONNECTION_WINDOW_BYTES
-            self._out += frames.window_update(0, credit)
+        """Give credit for DATA back on arrival: what is kept of it has a budget of its own. A
+        peer can so never be seen to overrun its window, and need not be."""
+        self._uncredited += size
+        if self._uncredited >= limits.CONNECTION_WINDOW_BYTES // 2:
+            self._out += frames.window_update(0, self._uncredited)
+            self._uncredited = 0
 
     # Calls ------------------------------------------------------------------------------
 
@@ -271,7 +260,6 @@ class Connection(Control):
             self._flood.cancel(self._now_s)
             return
         stream = Stream(stream_id, head, self._peer_window)
-        stream.receive_window = limits.STREAM_WINDOW_BYTES
         self._streams[stream_id] = stream
         stream.remote_closed = end_stream
         stream.untouched = head.plain
@@ -290,8 +278,8 @@ class Connection(Control):
 
     def _on_headers(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id == 0:
-            raise _protocol_error("HEADERS on stream 0")
-        fragment = _unpad(flags, payload)
+            raise protocol_error("HEADERS on stream 0")
+        fragment = frames.unpad(flags, payload)
         if flags & frames.HAS_PRIORITY:
             if len(fragment) < 5:
                 raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "HEADERS of a wrong size")
@@ -307,7 +295,7 @@ class Connection(Control):
 
     def _on_continuation(self, flags: int, stream_id: int, payload: bytes) -> None:
         if not self._block_stream_id:
-            raise _protocol_error("CONTINUATION without an open header block")
+            raise protocol_error("CONTINUATION without an open header block")
         self._continuations += 1
         self._block += payload
         if (
@@ -325,7 +313,7 @@ class Connection(Control):
         """A complete header block: a new call, or the trailers of one."""
         end_stream = bool(flags & frames.END_STREAM)
         if stream_id % 2 == 0:
-            raise _protocol_error("stream id of a client is even")
+            raise protocol_error("stream id of a client is even")
         if stream_id > self._last_stream_id:
             if stream_id > self._last_stream_id + 2:
                 self._skipped.append(range(self._last_stream_id + 2, stream_id, 2))
@@ -349,15 +337,15 @@ class Connection(Control):
         elif stream_id in self._lingering:
             self._pass(stream_id, flags)
         elif any(stream_id in skip for skip in self._skipped):
-            raise _protocol_error("stream ids of a client do not rise")
+            raise protocol_error("stream ids of a client do not rise")
         else:
             raise ConnectionFault(ErrorCode.STREAM_CLOSED, "HEADERS on a closed stream")
 
     def _on_data(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id == 0 or self._is_idle(stream_id):
-            raise _protocol_error("DATA on an idle stream")
+            raise protocol_error("DATA on an idle stream")
         self._count_received(len(payload))
-        data = _unpad(flags, payload)
+        data = frames.unpad(flags, payload)
         end_stream = flags & frames.END_STREAM
         if not data and not end_stream:
             self._flood.empty(self._now_s)
@@ -367,9 +355,6 @@ class Connection(Control):
             self._pass(stream_id, flags)
             return
         stream = self._open_side(stream_id)
-        stream.receive_window -= len(payload)
-        if stream.receive_window < 0:
-            raise StreamFault(stream_id, ErrorCode.FLOW_CONTROL_ERROR, "stream window exceeded")
         stream.content_bytes += len(data)
         stream.untouched = False
         if data:
@@ -377,12 +362,14 @@ class Connection(Control):
         if stream.gone:
             # Answered already: its END_STREAM, if this was it, has nothing left to end.
             self._pass(stream_id, flags)
-        elif end_stream:
+            return
+        if end_stream:
             self._end_of(stream)
-        elif stream.receive_window < limits.STREAM_WINDOW_BYTES // 2:
-            credit = limits.STREAM_WINDOW_BYTES - stream.receive_window
-            stream.receive_window = limits.STREAM_WINDOW_BYTES
-            self._out += frames.window_update(stream_id, credit)
+            return
+        stream.uncredited += len(payload)
+        if stream.uncredited >= limits.STREAM_WINDOW_BYTES // 2:
+            self._out += frames.window_update(stream_id, stream.uncredited)
+            stream.uncredited = 0
 
     def _open_side(self, stream_id: int) -> Stream:
         """The stream in the table, if its client may still send on it."""
@@ -395,21 +382,6 @@ class Connection(Control):
         """Let a late frame of a stream that we reset pass; its END_STREAM is the last one."""
         if flags & frames.END_STREAM:
             self._lingering.pop(stream_id, None)
-
-
-def _unpad(flags: int, payload: bytes) -> bytes:
-    if not flags & frames.PADDED:
-        return payload
-    if not payload:
-        raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "padded frame without a pad length")
-    padding = payload[0]
-    if padding >= len(payload):
-        raise _protocol_error("padding longer than its frame")
-    return payload[1 : len(payload) - padding]
-
-
-def _protocol_error(text: str) -> ConnectionFault:
-    return ConnectionFault(ErrorCode.PROTOCOL_ERROR, text)
 
 
 _HANDLERS: Final[tuple[Callable[[Connection, int, int, bytes], None], ...]] = (

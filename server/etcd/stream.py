@@ -28,12 +28,12 @@ class Stream:
         "queue",
         "queued",
         "reader",
-        "receive_window",
         "remote_closed",
         "send_window",
         "stream_id",
         "told",
         "trailers",
+        "uncredited",
         "untouched",
     )
 
@@ -42,7 +42,8 @@ class Stream:
         self.head = head
         """None for a call that was complete when it got an object."""
         self.send_window = send_window
-        self.receive_window = 0
+        self.uncredited = 0
+        """DATA received since its client got credit for it last."""
         self.remote_closed = head is None
         self.told = head is None
         """Whether the session knows of the call."""

@@ -1,6 +1,7 @@
 """Our frames as `hyperframe` reads them."""
 
 import hyperframe.frame as hf
+import pytest
 
 from etcdq.server.etcd import frames
 
@@ -52,3 +53,13 @@ def test_faults_say_who_and_why() -> None:
     fault = frames.StreamFault(3, frames.ErrorCode.CANCEL, "why")
     assert (fault.stream_id, fault.code, fault.text) == (3, 8, "why")
     assert frames.ConnectionFault(frames.ErrorCode.CANCEL, "why").code == 8
+
+
+def test_unpad() -> None:
+    """Padding is cut off, to nothing at the most, and may not be longer than its frame."""
+    assert frames.unpad(0, b"\x05as it is") == b"\x05as it is"
+    assert frames.unpad(frames.PADDED, b"\x02text\0\0") == b"text"
+    assert frames.unpad(frames.PADDED, b"\x02\0\0") == b""
+    for payload in (b"", b"\x01", b"\x03\0\0"):
+        with pytest.raises(frames.ConnectionFault):
+            frames.unpad(frames.PADDED, payload)
