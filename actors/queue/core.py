@@ -269,7 +269,7 @@ class QueueCore:
                 self._offering = None
         if message.dropped:
             self._dropped_total += 1
-            fields = {"queue": self._name, "consumer": consumer.identity, "peer": consumer.peer}
+            fields = {"queue": self._text(), "consumer": consumer.identity, "peer": consumer.peer}
             effects.append(Log("warning", "dropped a consumer that made no progress", fields))
         self._roster.end_watch(consumer, watch)
         if consumer.watch is None and not consumer.leaving:
@@ -281,7 +281,7 @@ class QueueCore:
     def _end_consumer(self, consumer: Consumer) -> list[Effect]:
         effects: list[Effect] = []
         if consumer.held:
-            fields = {"queue": self._name, "consumer": consumer.identity}
+            fields = {"queue": self._text(), "consumer": consumer.identity}
             text = f"buried {len(consumer.held)} jobs that an ended consumer held"
             effects.append(Log("warning", text, fields))
         # In index order, which is the order they were handed over in.
@@ -303,7 +303,9 @@ class QueueCore:
             self._acknowledged_total += 1
         else:
             self._deleted_total += 1
-        self._remove(job)
+        holder = self._places.remove(job)
+        if holder is not None and not holder.queued:
+            self._roster.wake(holder)
         self._used_s = now_s
         return [Reply(message.to, m.Deleted((shown,)))]
 
@@ -315,16 +317,12 @@ class QueueCore:
     def _delete(self, to: Address, jobs: list[Job], now_s: float) -> list[Effect]:
         shown = tuple([look.view(job, now_s) for job in jobs])
         for job in jobs:
-            self._remove(job)
+            holder = self._places.remove(job)
+            if holder is not None:
+                self._roster.wake(holder)
         self._deleted_total += len(jobs)
         self._used_s = now_s
         return [Reply(to, m.Deleted(shown))]
-
-    def _remove(self, job: Job) -> None:
-        holder = job.holder
-        self._places.remove(job)
-        if holder is not None and not holder.queued:
-            self._roster.wake(holder)
 
     # looking and steering -------------------------------------------------------------------
 
@@ -363,6 +361,9 @@ class QueueCore:
         if self._places.all or len(self._roster):
             return NEVER_S
         return max(self._used_s, self._paused_until_s) + self._context.idle_s
+
+    def _text(self) -> str:
+        return self._name.decode(errors="replace")
 
     def _registry_key(self) -> bytes:
         return self._context.prefix + self._name

@@ -64,13 +64,14 @@ class Places:
         else:
             self.delays.add(job)
 
-    def remove(self, job: Job) -> None:
-        """Delete a job, wherever it is."""
+    def remove(self, job: Job) -> Consumer | None:
+        """Delete a job, wherever it is; return whose hands it was in."""
         del self.all[job.index]
         state = job.state
-        if state is RESERVED:
-            assert job.holder is not None, "a reserved job has a holder"
-            job.holder.let_go(job)
+        holder = job.holder
+        if holder is not None:
+            assert state is RESERVED, "only a reserved job has a holder"
+            holder.let_go(job)
         elif state is READY:
             self.line.discard(job)
         elif state is DELAYED:
@@ -81,8 +82,10 @@ class Places:
             keys.remove(self.by_key, job)
         body_bytes = len(job.body)
         self.body_bytes -= body_bytes
-        self._budget.used_bytes -= body_bytes + len(job.key) + limits.JOB_OVERHEAD_BYTES
-        assert self._budget.used_bytes >= 0, "more bytes left the node than entered it"
+        budget = self._budget
+        budget.used_bytes -= body_bytes + len(job.key) + limits.JOB_OVERHEAD_BYTES
+        assert budget.used_bytes >= 0, "more bytes left the node than entered it"
+        return holder
 
     def hand_out(self, consumer: Consumer) -> list[Job]:
         """Move jobs from the front of the line to `consumer`, as many as it has room for."""

@@ -4,184 +4,25 @@ No Trio: every mailbox is a deque, and the seed decides who reads how much of hi
 connection can write, who stalls, dies, comes back under its UUID or never acknowledges. So all
 crossings of messages happen that can happen. The cores are the real ones. Each queue's core runs
 beside the dumb model, which says exactly what it must do; the world itself only knows what
-clients see, and judges that: nothing lost, no index received twice, nothing after its
-acknowledgement.
+clients see, and judges that: nothing lost, no index received twice, nothing again without a
+kick, first hand-overs in order.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from etcdq.actors.consumer.core import ConsumerCore
-from etcdq.actors.consumer.messages import CancelWatch, Deliver, Offered, WatchGone, Written
 from etcdq.actors.core import NEVER_S
-from etcdq.actors.effect import Log, Reply, Stop, Tell
+from etcdq.actors.effect import Reply
 from etcdq.actors.message import Address
 from etcdq.actors.queue import messages as m
 from etcdq.actors.queue.context import JobsBudget, Numbers, QueueContext
-from etcdq.actors.queue.core import QueueCore
 from etcdq.actors.stage import Stage
-from tests.support.queue_model import QueueModel
+from tests.simulation.queue_parts import CREDIT, Client, PairedQueue, Registry, Watch
 
 QUEUES = (b"alpha", b"beta")
 CONSUMERS = ("c1", "c2", "c3")
-CREDIT = m.Credit(6, 60)
-OVERHEAD_BYTES = 4
 FIRST = 1001
-
-
-class PairedQueue:
-    """A queue's core and its model, given the same messages; they must agree."""
-
-    def __init__(self, name: bytes, context: QueueContext, numbers: Numbers) -> None:
-        self.core = QueueCore(name, context)
-        self.model = QueueModel(name, context.registry, 0, CREDIT)
-        self.model.numbers = numbers
-        self.first_offered = 0
-
-    def step(self, message: Any, now_s: float) -> list[Any]:
-        seen = self.core.step(message, now_s)
-        wanted = self.model.step(message, now_s)
-        real = [effect for effect in seen if type(effect) is not Log]
-        assert sorted(map(repr, real)) == sorted(map(repr, wanted)), message
-        return seen
-
-    def settle(self, now_s: float) -> list[Any]:
-        seen = self.core.settle(now_s)
-        if not self.model.exists:
-            assert seen == [Stop()]
-            return seen
-        assert seen == self.model.settle(now_s)
-        self.model.check(self.core.statistics(now_s))
-        return seen
-
-    def next_deadline_s(self) -> float:
-        return self.core.next_deadline_s()
-
-    def statistics(self) -> m.QueueStatistics:
-        return self.core.statistics()
-
-
-@dataclass(eq=False)
-class Watch:
-    """One watch of a client on a connection with a window, and the session's side of it."""
-
-    world: "World"
-    number: int
-    queue: bytes
-    consumer: str
-    reads: float
-    """Chance that the client reads, whenever it could."""
-    acknowledges: float
-    """Chance that it ever acknowledges what it got."""
-    inbox: deque[Any] = field(default_factory=deque)
-    output: deque[tuple[Deliver, int]] = field(default_factory=deque)
-    window_bytes: int = 0
-    written_of_first: int = 0
-    over: bool = False
-
-    def __post_init__(self) -> None:
-        self.address = Address(self, self.number)
-        self.handle = QueueHandle(self.world, self.queue)
-        self.core = ConsumerCore(self.consumer, self.handle, self.address, 5.0, OVERHEAD_BYTES)
-
-    def post(self, message: Any) -> None:
-        self.inbox.append(message)
-
-    def __repr__(self) -> str:
-        return f"watch {self.number}"
-
-    def hear(self, count: int) -> None:
-        """Take up to `count` messages from the queue, then write and look."""
-        look = False
-        for _ in range(min(count, len(self.inbox))):
-            message = self.inbox.popleft()
-            if type(message) is m.Offer:
-                # What the session thinks it can write; the socket may know better.
-                room = self.window_bytes if self.world.random.random() < 0.9 else 1_000
-                self.perform(self.core.step(Offered(message, room), self.world.now_s))
-                look = not self.over
-            elif type(message) is m.Superseded:
-                self.perform(self.core.step(message, self.world.now_s))
-        if look:
-            self.write(always_look=True)
-
-    def write(self, *, always_look: bool = False) -> None:
-        """Write what the window has room for, and tell the core."""
-        groups, moved = 0, False
-        while self.output and self.window_bytes:
-            deliver, size = self.output[0]
-            part = min(self.window_bytes, size - self.written_of_first)
-            self.window_bytes -= part
-            self.written_of_first += part
-            moved = True
-            if self.written_of_first == size:
-                groups, moved, self.written_of_first = groups + 1, False, 0
-                self.output.popleft()
-                self.world.receive(self, deliver.deliveries)
-        if groups or moved or always_look:
-            self.perform(self.core.step(Written(groups, moved), self.world.now_s))
-
-    def perform(self, effects: list[Any]) -> None:
-        for effect in effects:
-            if type(effect) is Tell:
-                effect.handle.post(effect.message)
-            elif type(effect) is Deliver:
-                size = sum(
-                    len(one.body) + len(one.tail) + OVERHEAD_BYTES for one in effect.deliveries
-                )
-                self.output.append((effect, size))
-            else:
-                assert type(effect) is CancelWatch
-                self.close()
-
-    def close(self) -> None:
-        """Withdraw what is not written; what is half written ends with the stream."""
-        self.output.clear()
-        self.over = True
-
-    def die(self) -> None:
-        """The client cancels, or its connection ends."""
-        self.close()
-        self.perform(self.core.step(WatchGone(), self.world.now_s))
-
-
-@dataclass(eq=False, frozen=True)
-class QueueHandle:
-    """A handle by name."""
-
-    world: "World"
-    name: bytes
-
-    def post(self, message: Any) -> None:
-        self.world.mailbox.append((self.name, message))
-
-
-@dataclass
-class Client:
-    """Takes the answers of puts and acknowledgements."""
-
-    world: "World"
-
-    def post(self, message: Any) -> None:
-        self.world.answered(message)
-
-    def __repr__(self) -> str:
-        return "client"
-
-
-class Registry:
-    """Takes the registry's messages and keeps the keys."""
-
-    def __init__(self) -> None:
-        self.keys: set[bytes] = set()
-
-    def post(self, message: Any) -> None:
-        if type(message).__name__ == "SetRegistry":
-            self.keys.add(message.key)
-        else:
-            self.keys.remove(message.key)
 
 
 class World:
@@ -210,6 +51,9 @@ class World:
         self.receptions: dict[bytes, list[int]] = {}
         self.gone: set[bytes] = set()
         """Bodies whose delete was answered with 1."""
+        self.plain: set[int] = set()
+        """Indexes of jobs with neither priority nor delay that were not handed over yet."""
+        self.last_plain = dict.fromkeys(QUEUES, 0)
         self.kicks = 0
         self.deleted = 0
 
@@ -217,6 +61,7 @@ class World:
 
     def receive(self, watch: Watch, deliveries: tuple[m.Delivery, ...]) -> None:
         """A client got a response."""
+        assert not watch.over, "a response on a watch that is over"
         for one in deliveries:
             body = one.body.rstrip(b".")
             assert one.index not in self.received, "an index was received twice"
@@ -225,9 +70,9 @@ class World:
             assert not seen or one.index > seen[-1], "an older index after a newer one"
             seen.append(one.index)
             assert len(seen) <= 1 + self.kicks, "handed out again without a kick"
-            times = self.random.choice((1, 1, 1, 2)) if self.random.random() < (
-                watch.acknowledges
-            ) else 0  # fmt: skip
+            if self.random.random() >= watch.acknowledges:
+                continue
+            times = self.random.choice((1, 1, 1, 2))
             for _ in range(times):
                 to = Address(self.client, one.index)
                 message = m.Acknowledge(to, one.index, one.tail)
@@ -236,8 +81,10 @@ class World:
     def answered(self, reply: Reply) -> None:
         """A request was answered."""
         if type(reply.value) is m.Inserted:
-            queue, body = reply.to.tag
+            queue, body, plain = reply.to.tag
             self.living[body] = queue
+            if plain:
+                self.plain.add(reply.value.index)
         elif type(reply.value) is m.Deleted:
             for job in reply.value.jobs:
                 body = job.body.rstrip(b".")
@@ -257,13 +104,15 @@ class World:
         name = b"%d" % self.bodies
         body = name.ljust(self.random.choice((1, 5, 20, 90)), b".")
         key = self.random.choice((b"a", b"b", name))
+        priority = self.random.choice((1024, 1024, 1024, 3))
+        delay_s = self.random.choice((0.0, 0.0, 0.0, 0.5, 7.0))
         message = m.Put(
-            Address(self.client, (queue, name)),
+            Address(self.client, (queue, name, priority == 1024 and not delay_s)),
             key,
             key,
             body,
-            priority=self.random.choice((1024, 1024, 1024, 3)),
-            delay_s=self.random.choice((0.0, 0.0, 0.0, 0.5, 7.0)),
+            priority=priority,
+            delay_s=delay_s,
         )
         self.mailbox.append((queue, message))
 
@@ -341,8 +190,19 @@ class World:
         outcome = self.stage.run(batch, self.now_s)
         for reply in outcome.replies:
             reply.to.handle.post(reply)
-        for effect in outcome.publications:
+        publications: list[Any] = outcome.publications
+        for effect in publications:
+            if type(effect.message) is m.Offer:
+                self.check_order(effect.handle.queue, effect.message)
             effect.handle.post(effect.message)
+
+    def check_order(self, queue: bytes, offer: m.Offer) -> None:
+        """First hand-overs rise; what went back to its place may come again."""
+        for one in offer.deliveries:
+            if one.index in self.plain:
+                self.plain.remove(one.index)
+                assert one.index > self.last_plain[queue], "handed over out of order"
+                self.last_plain[queue] = one.index
 
     def wait(self) -> None:
         """Time passes, to the next deadline or less."""
@@ -390,7 +250,6 @@ class World:
         self.quiesce()
         self.now_s += 100.0
         for queue in QUEUES:
-            # A put first, so that the queue exists.
             self.mailbox.append((queue, m.Kick(Address(self.client, None), 1_000)))
             good = Watch(self, len(self.watches), queue, "last", reads=1.0, acknowledges=1.0)
             self.begin(good)

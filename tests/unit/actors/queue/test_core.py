@@ -382,7 +382,7 @@ def test_a_drop_is_logged() -> None:
     """People read which consumer of which queue was dropped."""
     book = QueueBook()
     book.enter("c1", "w1")
-    fields = {"queue": b"jobs", "consumer": "c1", "peer": ""}
+    fields = {"queue": "jobs", "consumer": "c1", "peer": ""}
     log = Log("warning", "dropped a consumer that made no progress", fields)
     book >> m.Ended(watch("w1"), dropped=True) << [log, left("c1")]
 
