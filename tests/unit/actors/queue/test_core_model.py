@@ -157,4 +157,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueueMachine = QueueMachine.TestCase
-TestQueueMachine.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+TestQueueMachine.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
