@@ -6,7 +6,8 @@ get it after all: whoever ends the watch.
 
 from etcdq.server.etcd.pb import rpc_pb2
 from tests.support.etcd_client import ONE, TWO
-from tests.support.worlds import World, transcript
+from tests.support.world import World
+from tests.support.worlds import transcript
 
 REFUSED_STREAM, DEADLINE_EXCEEDED, INTERNAL = 7, 4, 13
 

@@ -6,7 +6,8 @@ docs/semantics.md section 2: the table of forms, and "every other form of key".
 import pytest
 
 from tests.support.etcd_client import ONE, CallFailed
-from tests.support.worlds import World, transcript
+from tests.support.world import World
+from tests.support.worlds import transcript
 
 INVALID_ARGUMENT = 3
 INDEX = "1764525600000001"

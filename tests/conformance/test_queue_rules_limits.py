@@ -3,7 +3,8 @@
 import pytest
 
 from tests.support.etcd_client import ONE, CallFailed, prefix_end
-from tests.support.worlds import World, transcript
+from tests.support.world import World
+from tests.support.worlds import transcript
 
 INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAVAILABLE = 3, 8, 14
 

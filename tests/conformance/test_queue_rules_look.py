@@ -4,7 +4,8 @@ import pytest
 
 from etcdq.server.etcd.pb import rpc_pb2
 from tests.support.etcd_client import ONE, TWO, CallFailed, Client, index_of, prefix_end
-from tests.support.worlds import World, transcript
+from tests.support.world import World
+from tests.support.worlds import transcript
 
 
 async def put_jobs(client: Client, *bodies: str) -> list[str]:

@@ -4,7 +4,8 @@ import pytest
 
 from etcdq.server.etcd.pb import rpc_pb2
 from tests.support.etcd_client import ONE, THREE, TWO, Client, Watch
-from tests.support.worlds import World, transcript
+from tests.support.world import World
+from tests.support.worlds import transcript
 
 REFUSED_STREAM = 7
 

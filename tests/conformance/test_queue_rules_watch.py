@@ -6,7 +6,8 @@ import pytest
 
 from etcdq.server.etcd.pb import rpc_pb2
 from tests.support.etcd_client import ONE, TWO, index_of, prefix_end
-from tests.support.worlds import World, transcript
+from tests.support.world import World
+from tests.support.worlds import transcript
 
 NOPUT = rpc_pb2.WatchCreateRequest.NOPUT
 NODELETE = rpc_pb2.WatchCreateRequest.NODELETE

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.support.etcd_client import ONE, TWO, CallFailed, Client, Watch, index_of
-from tests.support.worlds import World, transcript
+from tests.support.world import World
+from tests.support.worlds import transcript
 
 INVALID_ARGUMENT = 3
 

@@ -10,7 +10,7 @@ from etcdq.server.etcd.pb import queues_pb2, rpc_pb2
 from tests.support.etcd_peer import PREFIX, Call, Peer
 
 if TYPE_CHECKING:
-    from tests.support.worlds import Link, World
+    from tests.support.world import Link, World
 
 ONE = "8f14e45f-ceea-467f-a0e6-1c0b6d3d7a11"
 TWO = "c9f0f895-fb98-4b91-99f5-1fd0297e236d"
