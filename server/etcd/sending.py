@@ -156,6 +156,8 @@ class Sender:
         stream = self._streams.get(stream_id)
         if stream is None:
             return True
+        if stream.queue is None:
+            return False
         position = stream.framed - stream.offset
         for place, data in enumerate(stream.queue):
             position += len(data)
@@ -166,8 +168,8 @@ class Sender:
             del stream.queue[place]
             stream.queued -= len(data)
             self.queued_bytes_total -= len(data)
-            if stream.trailers is not None and not stream.queue:
-                self._close(stream, stream.trailers)
+            if not stream.queue:
+                self._emptied(stream)
             return True
         return False
 
@@ -263,7 +265,8 @@ class Sender:
         ):
             self._frame(stream, data)
             return
-        if not stream.queue:
+        if stream.queue is None:
+            stream.queue = deque()
             stream.moved_s = self._now_s
         stream.queue.append(data)
         stream.queued += size
@@ -309,8 +312,14 @@ class Sender:
                 stream.offset = 0
             if stream.queue:
                 self._line_up(stream)
-            elif stream.trailers is not None:
-                self._close(stream, stream.trailers)
+            else:
+                self._emptied(stream)
+
+    def _emptied(self, stream: Stream) -> None:
+        """Nothing waits on a stream any longer: an empty deque is 760 bytes, so it goes."""
+        stream.queue = None
+        if stream.trailers is not None:
+            self._close(stream, stream.trailers)
 
     def _end(self, stream: Stream, block: bytes) -> None:
         """End a stream with this block, now or once its queue is empty."""
@@ -333,7 +342,7 @@ class Sender:
         if stream is not None:
             stream.gone = True
             self.queued_bytes_total -= stream.queued
-            stream.queue.clear()
+            stream.queue = None
             stream.queued = 0
         return stream
 

@@ -49,8 +49,8 @@ class Stream:
         """Whether the session knows of the call."""
         self.answered = False
         """Whether response headers went out."""
-        self.queue: deque[bytes] = deque()
-        """Prefixed messages that wait for a window or a turn."""
+        self.queue: deque[bytes] | None = None
+        """Prefixed messages that wait for a window or a turn; None if there are none."""
         self.offset = 0
         """Bytes of the first of them that are framed already."""
         self.queued = 0
