@@ -128,7 +128,8 @@ async def test_watch_over_cuts(server: str, seed: int) -> None:
         etcdq.connect(server) as direct,
         client.watch("cut/", prefix=True) as events,
     ):
-        expected, seen = [], []
+        expected: list[int] = []
+        seen: list[int] = []
         with trio.fail_after(TIME_LIMIT_S):
             for _ in range(10):
                 for number in range(rng.randrange(1, 8)):

@@ -1,11 +1,13 @@
 """What a watch asks for, and where it goes on."""
 
+from typing import Any
+
 from etcdq import EventKind, OutOfRangeError, WatchCanceledError
 from etcdq.client.watch import KeysPlan
 from etcdq.wire.upb import kv_pb2, rpc_pb2
 
 
-def response(*revisions: int, header: int = 0, **fields: object) -> rpc_pb2.WatchResponse:
+def response(*revisions: int, header: int = 0, **fields: Any) -> rpc_pb2.WatchResponse:
     """A response with a put of b"k" at each of the revisions."""
     events = [
         kv_pb2.Event(kv=kv_pb2.KeyValue(key=b"k", value=b"v", mod_revision=revision))
