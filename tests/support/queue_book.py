@@ -69,6 +69,11 @@ def accepted(
     return m.Accepted(watch(watch_name), taken, stalled, declined)
 
 
+def indexes(answer: m.Listing | m.Deleted) -> list[int]:
+    """Return the indexes of the jobs in an answer."""
+    return [job.index for job in answer.jobs]
+
+
 class QueueBook(Playbook):
     """A playbook of the queue "jobs" on a node of its own."""
 
