@@ -11,7 +11,10 @@ def ask_member_list(context: Context, _request: rpc_pb2.MemberListRequest, _to: 
     member = rpc_pb2.Member(
         ID=identity.member_id, name=identity.name, clientURLs=identity.client_urls
     )
-    return rpc_pb2.MemberListResponse(header=context.header(), members=[member]).SerializeToString()
+    # etcd's member list has no revision in its header.
+    return rpc_pb2.MemberListResponse(
+        header=context.header(0), members=[member]
+    ).SerializeToString()
 
 
 def ask_status(context: Context, _request: rpc_pb2.StatusRequest, _to: Address) -> bytes:
