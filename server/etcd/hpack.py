@@ -30,6 +30,8 @@ _STATIC_COUNT: Final = len(HeaderTable.STATIC_TABLE)
 _INTEGER_BYTES_MAX: Final = 5
 _ENTRY_OVERHEAD_BYTES: Final = 32
 _HUFFMAN_SHORT_BYTES: Final = 32
+_LOOK_AHEAD_BITS: Final = 12
+_ALL_ONES: Final = (1 << _LOOK_AHEAD_BITS) - 1
 
 TABLE_SIZE_ZERO: Final = b"\x20"
 """A size update to 0: owed at the start of a block once a peer lowers our encoder's table."""
@@ -174,38 +176,47 @@ def _string(block: bytes, pos: int) -> tuple[bytes, int]:
     return block[pos:end], end
 
 
-def _short_codes() -> list[tuple[int, int]]:
-    """(symbol, bits of its code) by the next 8 bits; bits 0 where the code is longer than 8."""
-    table = [(0, 0)] * 256
-    for symbol, (code, bits) in enumerate(zip(REQUEST_CODES, REQUEST_CODES_LENGTH, strict=True)):
-        if bits <= 8:
-            first = code << (8 - bits)
-            table[first : first + (1 << (8 - bits))] = [(symbol, bits)] * (1 << (8 - bits))
+def _codes() -> list[tuple[bytes, int]]:
+    """By the next 12 bits of a Huffman string: the one or two characters they begin with, and
+    the bits of their codes; none and 0 where the code is longer."""
+    table = [(b"", 0)] * (1 << _LOOK_AHEAD_BITS)
+
+    def fill(characters: bytes, code: int, bits: int) -> None:
+        rest = _LOOK_AHEAD_BITS - bits
+        table[code << rest : (code + 1) << rest] = [(characters, bits)] * (1 << rest)
+
+    coded = zip(range(256), REQUEST_CODES, REQUEST_CODES_LENGTH, strict=False)  # EOS is left out
+    short = [(bytes((one,)), code, bits) for one, code, bits in coded if bits <= _LOOK_AHEAD_BITS]
+    for one in short:
+        fill(*one)
+    for first, code, bits in short:
+        for second, code_behind, bits_behind in short:
+            if bits + bits_behind <= _LOOK_AHEAD_BITS:
+                fill(first + second, code << bits_behind | code_behind, bits + bits_behind)
     return table
 
 
-_SHORT_CODES: Final = _short_codes()
+_CODES: Final = _codes()
 
 
 def _huffman(raw: bytes) -> bytes:
     """Decode a Huffman string. A short one of common characters, such as the timeout that is new
-    in every call, goes a byte's lookup per character; the rest and all errors the library's way.
-    """
+    in every call, goes two characters a look-up; the rest and all errors the library's way."""
     if len(raw) > _HUFFMAN_SHORT_BYTES:
         return decode_huffman(raw)
-    out = bytearray()
-    number = int.from_bytes(raw, "big") << 8 | 0xFF
+    text = b""
     left = len(raw) * 8
+    number = int.from_bytes(raw, "big") << _LOOK_AHEAD_BITS | _ALL_ONES
     while left > 0:
-        ahead = number >> left & 0xFF
-        symbol, bits = _SHORT_CODES[ahead]
-        if not bits:
-            if ahead == 0xFF and left < 8:
-                return bytes(out)  # padding
+        ahead = number >> left & _ALL_ONES
+        characters, bits = _CODES[ahead]
+        if not bits or bits > left:
+            if ahead == _ALL_ONES and left < 8:
+                return text  # padding
             return decode_huffman(raw)
-        out.append(symbol)
+        text += characters
         left -= bits
-    return bytes(out) if left == 0 else decode_huffman(raw)
+    return text
 
 
 def literal_block(fields: list[Field]) -> bytes:

@@ -35,6 +35,8 @@ _DATA_HEAD: Final = Struct(">IBIBI").unpack_from
 """The head of a DATA frame and the prefix of the message in it."""
 
 _PREFIX: Final = PREFIX.unpack_from
+_LAST: Final = Struct(">4xBI").pack
+"""An empty DATA frame, given END_STREAM and its stream."""
 
 _DATA: Final = frames.DATA
 _HEADERS: Final = frames.HEADERS
@@ -63,8 +65,7 @@ class Connection(Control):
         self._block_stream_id = 0
         """The stream whose header block is not complete, or 0."""
         self._block = bytearray()
-        self._block_flags = 0
-        self._continuations = 0
+        self._block_flags = self._continuations = 0
         self._bytes_received = 0
         self._opened = self._refused = self._blocks_decoded = 0
 
@@ -182,23 +183,24 @@ class Connection(Control):
             if head.plain and size - end >= 14:
                 word, flags, same_id, compressed, length = _DATA_HEAD(data, end)
                 after = end + 14 + length
+                last = after if flags else after + 9
                 if (
                     word == (length + 5) << 8
-                    and flags == 1
+                    and (flags == 1 or (not flags and data[after:last] == _LAST(1, stream_id)))
                     and same_id == stream_id
                     and not compressed
-                    and after <= size
+                    and last <= size
                     and word <= _WORD_MAX
                     and length <= self._message_bytes_max
                 ):
-                    # ... and the whole of its message in the next one.
+                    # ... and the whole of its message in the next one, its end perhaps behind it.
                     streams[stream_id] = None
                     timeout_s = head.timeout_s
                     deadline_s = None if timeout_s is None else self._now_s + timeout_s
                     message = data[end + 14 : after]
                     self._events.append(Request(stream_id, head.method, deadline_s, message))
                     got += length + 5
-                    pos = after
+                    pos = last
                     continue
             self._open(stream_id, head, end_stream=False)
         if got:

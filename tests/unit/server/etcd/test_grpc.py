@@ -193,6 +193,34 @@ def test_call_with_an_end_of_its_own() -> None:
     client.assert_answered(1)
 
 
+def test_end_of_its_own_in_the_same_chunk() -> None:
+    """HEADERS, DATA and the empty DATA that ends the call in one chunk, and calls behind it."""
+    client = RawClient()
+    sent = b"".join(
+        client.headers(stream_id, CALL, end=False)
+        + data(stream_id, prefixed(b"x%d" % stream_id))
+        + data(stream_id, b"", end=True)
+        for stream_id in (1, 3, 5)
+    )
+    client.send(sent)
+    assert client.events == [Request(n, PUT, None, b"x%d" % n) for n in (1, 3, 5)]
+    for stream_id in (1, 3, 5):
+        client.transport.reply(stream_id, b"y")
+    assert [one.stream_id for one in client.take() if one.ends] == [1, 3, 5]
+
+
+def test_end_of_another_stream_behind_a_call_is_not_its_end() -> None:
+    """An empty DATA frame that ends another call leaves this one open."""
+    client = RawClient()
+    client.send(client.headers(1, WATCH_CALL, end=False))
+    client.send(
+        client.headers(3, CALL, end=False) + data(3, prefixed(b"x")) + data(1, b"", end=True)
+    )
+    assert client.events == [StreamOpened(1, WATCH, None), StreamHalfClosed(1)]
+    client.send(data(3, b"", end=True))
+    assert client.events[-1] == Request(3, PUT, None, b"x")
+
+
 def test_complete_call_with_a_window_of_its_own() -> None:
     """A window the client gave before its call was complete counts for the answer."""
     client = RawClient((WINDOW, 0))
