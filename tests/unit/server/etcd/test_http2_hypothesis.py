@@ -285,3 +285,67 @@ def test_interleaved_calls_with_h2(steps: list[tuple[str, bytes, int]], window: 
         assert pair.trailers[stream_id]["grpc-status"] in ("0", "14")
     assert pair.transport.open_streams == 0
     assert pair.transport.queued_bytes_total == 0
+
+
+actions = st.lists(
+    st.tuples(
+        st.sampled_from(["send", "send", "send", "withdraw", "finish", "reset", "open", "window"]),
+        st.integers(0, 3),
+        st.integers(0, 40_000),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(actions, st.integers(1, 20_000))
+def test_whatever_a_session_does_the_books_are_right(
+    steps: list[tuple[str, int, int]], window: int
+) -> None:
+    """Sends, take-backs, ends and resets on several watches: every byte is where it belongs."""
+    pair = Pair(INITIAL_WINDOW_SIZE=window)
+    pair.credit = False
+    transport = pair.transport
+    ids = [pair.call(call(b"/test.Watch/Watch")) for _ in range(4)]
+    pair.pump()
+    waiting: dict[int, list[tuple[int, bytes]]] = {stream_id: [] for stream_id in ids}
+    whole: dict[int, bytes] = dict.fromkeys(ids, b"")
+    over: set[int] = set()
+    for action, which, size in steps:
+        stream_id = ids[which]
+        if action == "send" and stream_id not in over:
+            message = bytes((len(whole[stream_id]) % 251,)) * size
+            end = transport.send_message(stream_id, message)
+            whole[stream_id] += prefixed(message)
+            assert end == len(whole[stream_id])
+            waiting[stream_id].append((end, prefixed(message)))
+        elif action == "withdraw" and waiting[stream_id] and stream_id not in over:
+            end, body = waiting[stream_id].pop()
+            unbegun = transport.framed(stream_id) <= end - len(body)
+            assert transport.withdraw(stream_id, end) is unbegun
+            if unbegun:
+                whole[stream_id] = whole[stream_id][: -len(body)]
+        elif action == "finish":
+            transport.finish(stream_id, 14, "bye")
+            over.add(stream_id)
+        elif action == "reset" and stream_id not in over:
+            transport.reset(stream_id, 8)
+            over.add(stream_id)
+            whole[stream_id] = bytes(pair.received.get(stream_id, b""))
+        elif action == "window":
+            changed = {h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: size}
+            pair.client.update_settings(changed)
+        elif action == "open":
+            pair.client.increment_flow_control_window(1 + size)
+        pair.pump()
+        queued = [transport.queued_bytes(one) for one in ids]
+        assert transport.queued_bytes_total == sum(queued)
+        for one in set(ids) - over:
+            assert transport.framed(one) + transport.queued_bytes(one) == len(whole[one])
+            assert len(pair.received.get(one, b"")) == transport.framed(one)
+    pair.client.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: 10_000_000})
+    pair.client.increment_flow_control_window(10_000_000)
+    pair.pump()
+    for one in ids:
+        assert bytes(pair.received.get(one, b"")) == whole[one]
+    assert transport.queued_bytes_total == 0
