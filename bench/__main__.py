@@ -41,9 +41,10 @@ def _arguments() -> argparse.Namespace:
 
 
 def _choose(arguments: argparse.Namespace) -> list[Experiment]:
-    every = (*EXPERIMENTS, *FULL) if arguments.full else EXPERIMENTS
-    beginnings = tuple((arguments.only or "").split(","))
-    return [experiment for experiment in every if experiment.name.startswith(beginnings)]
+    if arguments.only is None:
+        return [*EXPERIMENTS, *FULL] if arguments.full else list(EXPERIMENTS)
+    beginnings = tuple(filter(None, arguments.only.split(",")))
+    return [each for each in (*EXPERIMENTS, *FULL) if each.name.startswith(beginnings)]
 
 
 def _extent(quick: bool) -> Extent:

@@ -16,10 +16,13 @@ class Cycles:
     """At most `depth` messages under way, each in turn put, seen in a watch, and deleted.
 
     The same code drives both servers: on ours the watch is a consumer's, on etcd one on a prefix
-    that filters out deletes; on both the delivered key is deleted.
+    that filters out deletes; on both the delivered key is deleted. `waiting` messages are under
+    way from the start: the queue has them already.
     """
 
-    def __init__(self, connection: Connection, put_prefix: bytes, depth: int) -> None:
+    def __init__(
+        self, connection: Connection, put_prefix: bytes, depth: int, waiting: int = 0
+    ) -> None:
         self._connection = connection
         self._put_prefix = put_prefix
         self._depth = depth
@@ -27,7 +30,7 @@ class Cycles:
         self._deletes: set[int] = set()
         self._to_delete: deque[bytes] = deque()
         self._watch_stream = 0
-        self._under_way = 0
+        self._under_way = waiting
         self.done = 0
 
     def register(self, watch: bytes) -> None:
@@ -38,10 +41,10 @@ class Cycles:
         connection.send(frames.call(stream, block, watch, half_close=False), len(watch) + 5)
         while not connection.messages:
             connection.receive()
-        [(_, body)] = connection.messages
-        connection.messages.clear()
+        _, body = connection.messages.pop(0)
         if not rpc_pb2.WatchResponse.FromString(body).created:
             raise CallFailedError("the watch was not created")
+        self._note()  # what waited may have come with it
 
     def send(self, *, more: bool = True) -> None:
         """Delete what was delivered, then put (if more) up to depth, as far as there is room."""
@@ -69,8 +72,11 @@ class Cycles:
         Raises:
             CallFailedError: a delete found nothing, or the watch ended.
         """
+        self._connection.receive()
+        self._note()
+
+    def _note(self) -> None:
         connection = self._connection
-        connection.receive()
         for stream, body in connection.messages:
             if stream == self._watch_stream:
                 events = rpc_pb2.WatchResponse.FromString(body).events
@@ -88,7 +94,7 @@ class Cycles:
 
     def finish(self) -> None:
         """Await what is under way, so that nothing stays in the queue."""
-        while self._under_way:
+        while self._under_way > 0:
             self.send(more=False)
             self.receive()
 
@@ -116,3 +122,15 @@ def run(
     cycles.finish()
     connection.close()
     return result
+
+
+def drain(port: int, *, watch: bytes, messages: int) -> dict[str, float]:
+    """Messages per second that a consumer takes and acknowledges, of a queue that has them."""
+    connection = Connection(port)
+    cycles = Cycles(connection, b"", 0, waiting=messages)
+    start = time.perf_counter()
+    cycles.register(watch)
+    cycles.finish()
+    elapsed = time.perf_counter() - start
+    connection.close()
+    return {"messages_per_s": messages / elapsed}

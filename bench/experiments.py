@@ -13,6 +13,7 @@ from bench.rows import GENERATOR
 from etcdq.server.etcd.pb import rpc_pb2
 
 _KEY_BYTES = 10
+_TAKES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,25 +186,38 @@ def _waiting(server: Server, extent: Extent) -> Figures:
     return {"waiting-memory": each, "waiting-fill": puts_per_s}
 
 
+def _take(server: Server, extent: Extent, queue: bytes) -> float:
+    """Messages per second that one consumer takes from a queue and acknowledges."""
+    watch = calls.watch(b"%bc/%b" % (queue, str(uuid4()).encode()))
+    figures = generate("drain", extent.pin, port=server.port, watch=watch, messages=_TAKES)
+    return figures["messages_per_s"]
+
+
 def _million(server: Server, extent: Extent) -> Figures:
-    before = _put_h2load(server, extent, producer=True, connections=8, streams=8).calls_per_s
-    prefix = f"/q/{_new_name()}/p/".encode()
-    each, _ = _fill(server, extent, prefix, 1_000_000)
-    key = prefix + b"k"
-    after = h2load.run(
+    puts_before = _put_h2load(server, extent, producer=True, connections=8, streams=8).calls_per_s
+    small = f"/q/{_new_name()}/".encode()
+    _fill(server, extent, small + b"p/", _TAKES)
+    takes_before = _take(server, extent, small)
+    large = f"/q/{_new_name()}/".encode()
+    each, _ = _fill(server, extent, large + b"p/", 1_000_000)
+    puts_after = h2load.run(
         server.port,
         calls.PUT,
-        calls.put(key),
+        calls.put(large + b"p/k"),
         connections=8,
         streams=8,
         seconds=extent.seconds,
         pin=extent.pin,
     ).calls_per_s
+    takes_after = _take(server, extent, large)
     return {
         "million-memory": each,
-        "million-puts-before": before,
-        "million-puts-after": after,
-        "million-slowdown": after / before,
+        "million-puts-before": puts_before,
+        "million-puts-after": puts_after,
+        "million-puts-ratio": puts_after / puts_before,
+        "million-takes-before": takes_before,
+        "million-takes-after": takes_after,
+        "million-takes-ratio": takes_after / takes_before,
     }
 
 

@@ -31,6 +31,7 @@ _LOADS: dict[str, Callable[..., dict[str, float]]] = {
     "put_fresh": unary.put_fresh,
     "fill": unary.fill,
     "cycle": cycle.run,
+    "drain": cycle.drain,
     "idle": _idle,
     "client": _client,
 }

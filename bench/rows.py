@@ -62,7 +62,10 @@ ROWS = {
         Row("million-memory", "bytes each", Target(at_most=512, ratio=False)),
         Row("million-puts-before", "puts/s"),
         Row("million-puts-after", "puts/s"),
-        Row("million-slowdown", "after/before", Target(at_least=0.75, ratio=False)),
+        Row("million-puts-ratio", "after/before", Target(at_least=0.75, ratio=False)),
+        Row("million-takes-before", "takes/s"),
+        Row("million-takes-after", "takes/s"),
+        Row("million-takes-ratio", "after/before", Target(at_least=0.75, ratio=False)),
         Row("idle-memory", "MB", Target(at_most=60, ratio=False)),
         Row("idle-pause", "ms longest", Target(at_most=60, ratio=False)),
     )
