@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import trio
 import trio_asyncio
 from grpclib.client import Channel
+from grpclib.config import Configuration
 from grpclib.protocol import H2Protocol
 
 from etcdq.client.backoff import Backoff
@@ -22,6 +23,9 @@ from etcdq.errors import ClosedError, NotConnectedError
 
 CONNECT_TIMEOUT_S: Final = 2.0
 """For one attempt at one endpoint: a host that swallows packets must not hide the next one."""
+
+SILENCE_S: Final = 10.0
+"""Between pings while something is open, and for the answer to one."""
 
 T = TypeVar("T")
 
@@ -144,9 +148,17 @@ class Transport:
 
 
 def _channel(endpoint: Endpoint) -> Channel:
+    # A server that vanished without a word (power, a pulled cable) must not be waited for forever.
+    # While calls or watches are open: as rarely as etcd asks for, 5 s being its minimum.
+    config = Configuration(
+        _keepalive_time=SILENCE_S,
+        _keepalive_timeout=SILENCE_S,
+        _http2_max_pings_without_data=0,
+        _http2_min_sent_ping_interval_without_data=SILENCE_S / 2,
+    )
     if endpoint.path is not None:
-        return Channel(path=endpoint.path)
-    return Channel(endpoint.host, endpoint.port)
+        return Channel(path=endpoint.path, config=config)
+    return Channel(endpoint.host, endpoint.port, config=config)
 
 
 def _reason(error: OSError) -> str:

@@ -323,6 +323,10 @@ async def test_consumer_over_cuts(ours: str, seed: int) -> None:
                     for _ in range(rng.randrange(20)):
                         await queue.statistics()  # meanwhile, messages flow
                     await proxy.cut()
+                nursery.cancel_scope.cancel()
+            await queue.kick(1000)
+            async with queue.consume() as messages, trio.open_nursery() as nursery:
+                nursery.start_soon(work, messages)
                 while (statistics := await queue.statistics()).acknowledged_total < 300:
                     await queue.kick(1000)
                 nursery.cancel_scope.cancel()

@@ -325,6 +325,21 @@ async def test_consumer_comes_back(autojump_clock: MockClock) -> None:
             assert (await queue.statistics()).summary.buried == 0
 
 
+async def test_a_server_that_vanished_is_noticed(autojump_clock: MockClock) -> None:
+    """A connection that is silent, and not closed, is given up when a ping is not answered."""
+    async with (
+        behind_proxy() as (proxy, client, direct),
+        client.queue("jobs").consume() as messages,
+    ):
+        proxy.hold()
+        await trio.sleep(25)
+        assert proxy.connections == 2
+        await direct.queue("jobs").put("x")
+
+        with trio.fail_after(60):
+            assert (await anext(messages)).body == b"x"
+
+
 async def test_what_was_read_ahead_survives_a_cut(autojump_clock: MockClock) -> None:
     """Messages that had arrived before the cut are given to the application, and acknowledged."""
     async with behind_proxy() as (proxy, client, direct):

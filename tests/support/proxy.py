@@ -16,8 +16,7 @@ class Proxy:
         self._nursery = nursery
         self._streams: set[trio.SocketStream] = set()
         self._listening: trio.CancelScope | None = None
-        self._passing = trio.Event()
-        self._passing.set()
+        self._gates: dict[int, trio.Event] = {}
         self.port = 0
         self.connections = 0
 
@@ -49,29 +48,35 @@ class Proxy:
         """Cut every connection."""
         for stream in list(self._streams):
             await trio.aclose_forcefully(stream)
-        self._passing.set()
+        for gate in self._gates.values():
+            gate.set()
 
     def hold(self) -> None:
-        """Pass nothing on until the connections are cut."""
-        self._passing = trio.Event()
+        """Pass nothing more over the connections that are there, until they are cut."""
+        self._gates = {number: trio.Event() for number in self._gates}
 
     async def _pass(self, client: trio.SocketStream) -> None:
         self.connections += 1
+        number = self.connections
         try:
             server = await trio.open_tcp_stream(*self._target)
         except OSError:
             await trio.aclose_forcefully(client)
             return
         self._streams |= {client, server}
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._pump, client, server)
-            nursery.start_soon(self._pump, server, client)
+        self._gates[number] = trio.Event()
+        self._gates[number].set()
+        with client.socket, server.socket:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._pump, number, client, server)
+                nursery.start_soon(self._pump, number, server, client)
         self._streams -= {client, server}
+        del self._gates[number]
 
-    async def _pump(self, source: trio.SocketStream, sink: trio.SocketStream) -> None:
+    async def _pump(self, number: int, source: trio.SocketStream, sink: trio.SocketStream) -> None:
         try:
             async for data in source:
-                await self._passing.wait()
+                await self._gates[number].wait()
                 await sink.send_all(data)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
