@@ -4,7 +4,6 @@ Trio shell. The reader steps the session in place; actors' replies come through 
 Both write at once as far as the socket takes it; only a socket that would block gets a writer.
 """
 
-import os
 import uuid
 from typing import Any
 
@@ -17,6 +16,7 @@ from etcdq.actors.shell import WriteLog, log_nowhere
 from etcdq.server.etcd.context import Context
 from etcdq.server.etcd.door import Door
 from etcdq.server.etcd.session import Session
+from etcdq.server.etcd.wire import wire_of
 
 
 async def serve_connection(
@@ -49,7 +49,7 @@ class SessionShell:
         now_s = trio.current_time()
         self.session = Session(Context(door), self.mailbox, uuid.uuid4(), self.peer, now_s)
         self._stream = stream
-        self._fileno = stream.socket.fileno() if isinstance(stream, trio.SocketStream) else None
+        self._wire = wire_of(stream)
         self._nursery: trio.Nursery | None = None
         self._backlog = b""
         self._written = 0
@@ -71,15 +71,14 @@ class SessionShell:
 
     async def _read(self) -> None:
         session = self.session
-        stream = self._stream
         while not session.transport.closing:
-            data = await stream.receive_some(limits.RECEIVE_BYTES)
+            data = await self._wire.receive()
             if not data:
                 self._peer_left = True
                 self.mailbox.post(None)
                 return
             now_s = trio.current_time()
-            session.receive(bytes(data), now_s)
+            session.receive(data, now_s)
             self._flush(now_s)
             if session.finished or session.aborted or session.next_deadline_s() < self._armed_s:
                 self.mailbox.post(None)
@@ -125,7 +124,7 @@ class SessionShell:
             if self._backlog:
                 self._backlog += data
                 continue
-            taken = self._write_now(data)
+            taken = self._wire.write_now(data)
             self._written += taken
             if taken < len(data):
                 self._backlog = data[taken:]
@@ -134,23 +133,12 @@ class SessionShell:
                 self._nursery.start_soon(self._write_backlog)
         self.session.written(self._written, bool(self._backlog), now_s)
 
-    def _write_now(self, data: bytes) -> int:
-        if self._fileno is None:
-            return 0
-        try:
-            return os.write(self._fileno, data)
-        except BlockingIOError:
-            return 0
-        except OSError as error:
-            raise trio.BrokenResourceError from error
-
     async def _write_backlog(self) -> None:
         # Piece by piece, so that the session sees a slow reader's progress.
         while self._backlog:
-            piece = self._backlog[: limits.RECEIVE_BYTES]
-            await self._stream.send_all(piece)
-            self._backlog = self._backlog[len(piece) :]
-            self._written += len(piece)
+            taken = await self._wire.write_some(self._backlog[: limits.RECEIVE_BYTES])
+            self._backlog = self._backlog[taken:]
+            self._written += taken
             now_s = trio.current_time()
             self.session.written(self._written, bool(self._backlog), now_s)
         self._drained_backlog.set()

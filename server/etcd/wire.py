@@ -1,0 +1,88 @@
+"""The two kinds of stream under a session: a socket, written and read with as few system calls as
+can be, and any other Trio stream.
+
+Trio shell. What the world does to a stream comes out as Trio's BrokenResourceError.
+"""
+
+import os
+from typing import Protocol
+
+import trio
+
+from etcdq.actors import limits
+
+
+class Wire(Protocol):
+    """Bytes in, bytes out; `write_now` never waits."""
+
+    async def receive(self) -> bytes:
+        """Wait for bytes of the peer; b"" when it has ended."""
+        ...
+
+    def write_now(self, data: bytes) -> int:
+        """Write what can be written without waiting; return how many bytes that was."""
+        ...
+
+    async def write_some(self, data: bytes) -> int:
+        """Wait until at least one byte can be written; return how many were."""
+        ...
+
+
+class SocketWire:
+    """A TCP or UNIX socket: the peer sees our bytes as soon as the kernel has room for them."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self._socket = stream.socket
+        self._fileno = stream.socket.fileno()
+
+    async def receive(self) -> bytes:
+        """Wait first, then read: a read that finds nothing would cost a system call per batch."""
+        while True:
+            await trio.lowlevel.wait_readable(self._socket)
+            try:
+                return os.read(self._fileno, limits.RECEIVE_BYTES)
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise trio.BrokenResourceError from error
+
+    def write_now(self, data: bytes) -> int:
+        """Write as much as the kernel takes."""
+        try:
+            return os.write(self._fileno, data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise trio.BrokenResourceError from error
+
+    async def write_some(self, data: bytes) -> int:
+        """Wait for room in the kernel."""
+        try:
+            return await self._socket.send(data)
+        except OSError as error:
+            raise trio.BrokenResourceError from error
+
+
+class StreamWire:
+    """Any other stream: nothing is known to be written before `send_all` has returned."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self._stream = stream
+
+    async def receive(self) -> bytes:
+        """Read some."""
+        return bytes(await self._stream.receive_some(limits.RECEIVE_BYTES))
+
+    def write_now(self, data: bytes) -> int:
+        """Nothing: a Trio stream has no such call."""
+        return 0
+
+    async def write_some(self, data: bytes) -> int:
+        """Write all of it."""
+        await self._stream.send_all(data)
+        return len(data)
+
+
+def wire_of(stream: trio.abc.Stream) -> Wire:
+    """Return the wire for `stream`."""
+    return SocketWire(stream) if isinstance(stream, trio.SocketStream) else StreamWire(stream)
