@@ -14,6 +14,7 @@ import h2.settings
 
 PREFIX = Struct(">BI")
 WINDOW_BYTES = 65_535
+GOAWAY = 7
 
 
 @dataclass
@@ -75,11 +76,13 @@ class Peer:
         self.mute = False
         """Whether it says nothing any more, not even what HTTP/2 demands."""
         self.goaway: int | None = None
+        """Error code of the last GOAWAY."""
         self.closed = False
         """Whether the server closed the connection."""
         self.pings = 0
         self._unsent: dict[int, tuple[bytearray, bool]] = {}
         self._raw = bytearray()
+        self._received = bytearray()
 
     # what the client does ---------------------------------------------------------------
 
@@ -148,10 +151,24 @@ class Peer:
         if not data:
             self._over()
             return
-        for event in self.h2.receive_data(data):
+        for event in self.h2.receive_data(self._without_goaway(data)):
             self._hear(event)
-        if not self.closed:
-            self._push()
+        self._push()
+
+    def _without_goaway(self, data: bytes) -> bytes:
+        # The library takes nothing more after a GOAWAY; yet one with NO_ERROR lets calls end.
+        self._received += data
+        passed = bytearray()
+        while len(self._received) >= 9:
+            end = 9 + int.from_bytes(self._received[:3], "big")
+            if len(self._received) < end:
+                break
+            if self._received[3] == GOAWAY:
+                self.goaway = int.from_bytes(self._received[13:17], "big")
+            else:
+                passed += self._received[:end]
+            del self._received[:end]
+        return bytes(passed)
 
     def _over(self) -> None:
         self.closed = True
@@ -159,9 +176,6 @@ class Peer:
             call.ended = True
 
     def _hear(self, event: h2.events.Event) -> None:
-        if isinstance(event, h2.events.ConnectionTerminated):
-            self.goaway = int(event.error_code or 0)
-            return
         if isinstance(event, h2.events.PingReceived):
             self.pings += 1
             return

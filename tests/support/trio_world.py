@@ -1,7 +1,7 @@
 """The worlds under Trio's autojump clock: memory streams, and a node that listens."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import trio
@@ -177,6 +177,11 @@ async def memory_world(
         await world.node.start(nursery)
         yield world
         nursery.cancel_scope.cancel()
+
+
+def lockstep_world(settings: dict[str, Any]) -> AbstractAsyncContextManager[TrioWorld]:
+    """The same over streams on which a write ends only when it was read."""
+    return memory_world(settings, trio.testing.lockstep_stream_pair)
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 - `core`: sessions and stages stepped by hand under a manual clock; no Trio at all.
 - `memory`: the node's shells and one session per memory stream, under the autojump clock.
+- `lockstep`: the same over lockstep streams, where a write ends when it was read; on request.
 - `tcp`: a node that listens on 127.0.0.1, in this process, under the autojump clock.
 
 A transcript is an async function of a world. `settle` lets everything happen that can happen
@@ -19,7 +20,7 @@ import trio
 import trio.testing
 
 from tests.support.core_world import CoreWorld
-from tests.support.trio_world import memory_world, tcp_world
+from tests.support.trio_world import lockstep_world, memory_world, tcp_world
 from tests.support.world import World
 
 Transcript = Callable[[World], Coroutine[Any, Any, None]]
@@ -46,7 +47,11 @@ def transcript(
         if kind == "core":
             _tell_without_trio(script(CoreWorld(settings)))
         else:
-            opened = {"memory": memory_world, "tcp": tcp_world}[kind]
+            opened = {
+                "memory": memory_world,
+                "lockstep": lockstep_world,
+                "tcp": tcp_world,
+            }[kind]
             clock = trio.testing.MockClock(autojump_threshold=0)
             trio.run(_tell, opened(settings), script, clock=clock)
 
