@@ -80,7 +80,7 @@ BLOCK_CACHE_BLOCK_BYTES = 1_024
 STREAMS_MAX = 4_096
 """Concurrent calls of a connection. grpc-go servers set none; 1,000 watches on one connection
 plus 256 deliveries deleted at once plus ordinary calls must fit, and an attacker's share must
-not: each open call costs about 1 kB here."""
+not: each open call costs about 400 bytes here."""
 
 STREAM_WINDOW_BYTES = 1_048_576
 """Our receive window per stream: a large body needs few round trips."""

@@ -294,7 +294,7 @@ class Sender:
         while turns and self._send_window > 0 and len(self._out) < limits.OUTPUT_TURN_BYTES:
             stream = turns.popleft()
             stream.in_turn = False
-            if stream.gone or not stream.queue:
+            if not stream.queue:
                 continue
             data = stream.queue[0]
             start = stream.offset

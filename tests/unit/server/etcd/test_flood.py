@@ -235,6 +235,18 @@ def test_what_we_send_forgives_strikes() -> None:
     client.assert_alive()
 
 
+def test_an_answer_forgives_the_strikes_before_it() -> None:
+    """Two strikes, an answer, and two more strikes end nothing; the third in a row does."""
+    client = RawClient()
+    client.send(client.headers(1, WATCH_CALL, end=False))
+    for _ in range(3):
+        client.transport.send_message(1, b"")
+        client.send(PING, PING, PING)
+        assert not client.transport.closing
+    client.send(PING)
+    assert_calmed(client, b"too_many_pings")
+
+
 FLOODS = {
     "settings": (limits.SETTINGS_MAX - 1, settings((3, 100)), b"too_many_settings"),
     "settings-ack": (

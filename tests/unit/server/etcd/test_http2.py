@@ -63,6 +63,16 @@ def test_1000_calls_in_one_segment() -> None:
     assert client.transport.open_streams == 1_000
 
 
+def test_message_of_another_call_behind_headers() -> None:
+    """DATA right behind HEADERS may belong to an older call."""
+    client = RawClient()
+    client.send(client.headers(1, CALL, end=False))
+    client.send(client.headers(3, CALL, end=False) + data(1, prefixed(b"one"), end=True))
+    assert client.events == [Request(1, PUT, None, b"one")]
+    client.send(data(3, prefixed(b"three"), end=True))
+    assert client.events[1:] == [Request(3, PUT, None, b"three")]
+
+
 def test_deadline_is_the_timeout_from_arrival() -> None:
     """The deadline of a call counts from the chunk it came in."""
     client = RawClient()

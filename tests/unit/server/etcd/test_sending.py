@@ -208,6 +208,19 @@ def test_turns_are_fair() -> None:
     assert client.transport.has_output
 
 
+def test_small_answers_take_no_window_from_what_waited_before() -> None:
+    """When the connection's window opens, what waited for it is framed first."""
+    client = RawClient((WINDOW, 10**6))
+    watch(client, 1)
+    client.transport.send_message(1, b"x" * 65_550)
+    client.take()
+    whole(client, 3)
+    client.send(window_update(0, 15))
+    client.transport.reply(3, b"0123456789")
+    taken = client.take()
+    assert (payloads(taken, 1), payloads(taken, 3)) == (b"x" * 15, b"")
+
+
 def test_output_position_counts_all_bytes() -> None:
     """Positions of the output are those of the bytes taken."""
     client = RawClient()
@@ -230,6 +243,8 @@ def test_withdraw_takes_back_only_what_is_not_begun() -> None:
     client.take()
     assert not client.transport.withdraw(1, first)
     assert client.transport.withdraw(1, second)
+    left = len(prefixed(b"0123456789")) - 8 + len(prefixed(b"third"))
+    assert client.transport.queued_bytes_total == client.transport.queued_bytes(1) == left
     client.send(window_update(1, 1_000))
     assert payloads(client.take(), 1) == prefixed(b"0123456789")[8:] + prefixed(b"third")
     assert client.transport.framed(1) == third - len(prefixed(b"second"))
