@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import processes
-from bench.experiments import EXPERIMENTS, FULL, Experiment, Extent, Figures
+from bench.experiments import EXPERIMENTS, FULL, Experiment, Extent, Figures, warm_up
 from bench.report import Results, busy_generators, table, write_json
 
 _SETTLE_S = 0.1
@@ -72,7 +72,9 @@ class _Servers:
                 return experiment.measure(server, extent)
         if kind not in self._shared:
             try:
-                self._shared[kind] = self._stack.enter_context(processes.started(kind))
+                server = self._stack.enter_context(processes.started(kind))
+                warm_up(server, extent)
+                self._shared[kind] = server
             except RuntimeError as exc:
                 print(exc, file=sys.stderr)
                 self._refused[kind] = "it did not start, see above"

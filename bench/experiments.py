@@ -172,7 +172,7 @@ def _fill(server: Server, extent: Extent, prefix: bytes, messages: int) -> tuple
     return grown / messages - calls.VALUE_BYTES - _KEY_BYTES, figures["calls_per_s"]
 
 
-def _warm_up(server: Server, extent: Extent) -> None:
+def warm_up(server: Server, extent: Extent) -> None:
     """Let the server load and allocate what it needs for any load at all."""
     queue = f"/q/{_new_name()}/".encode()
     generate("fill", extent.pin, port=server.port, prefix=queue + b"p/", messages=5_000)
@@ -180,7 +180,7 @@ def _warm_up(server: Server, extent: Extent) -> None:
 
 
 def _waiting(server: Server, extent: Extent) -> Figures:
-    _warm_up(server, extent)
+    warm_up(server, extent)
     prefix = f"/q/{_new_name()}/p/".encode()
     each, puts_per_s = _fill(server, extent, prefix, extent.waiting)
     return {"waiting-memory": each, "waiting-fill": puts_per_s}
