@@ -94,13 +94,12 @@ class HeadReader:
             MalformedError: HTTP/2 forbids such a request.
             ConnectionFault: the header list is far over its limit.
         """
-        for index in range(len(fields) - 1, -1, -1):
-            if fields[index][0] == _TIMEOUT:
-                break
-        else:
+        place = len(fields) - 1  # it is the last field, or near it
+        while place >= 0 and fields[place][0] != _TIMEOUT:
+            place -= 1
+        if place < 0:
             return _read(fields, self._methods)
-        text = fields[index][1]
-        del fields[index]
+        text = fields.pop(place)[1]
         key = tuple(fields)
         head = self._memo.get(key)
         if head is None:

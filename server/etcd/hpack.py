@@ -27,6 +27,8 @@ Result = TypeVar("Result")
 
 _STATIC: Final[tuple[Field, ...]] = ((b"", b""), *HeaderTable.STATIC_TABLE)
 _STATIC_COUNT: Final = len(HeaderTable.STATIC_TABLE)
+_FIRST_DYNAMIC: Final = 0x80 + _STATIC_COUNT + 1
+"""The byte of an indexed field that names the newest entry of the dynamic table."""
 _INTEGER_BYTES_MAX: Final = 5
 _ENTRY_OVERHEAD_BYTES: Final = 32
 _HUFFMAN_SHORT_BYTES: Final = 32
@@ -90,16 +92,15 @@ class HeaderDecoder(Generic[Result]):
             while pos < end:
                 byte = block[pos]
                 pos += 1
-                if byte >= 0x80:  # an indexed field
-                    index = byte & 0x7F
-                    if index > _STATIC_COUNT:
-                        if index == 0x7F:
-                            index, pos = _integer(block, pos, index)
-                        add(entries[index - 1 - _STATIC_COUNT])
-                    elif index:
-                        add(_STATIC[index])
-                    else:
-                        raise HpackError("header field index 0")
+                if byte >= _FIRST_DYNAMIC:  # an indexed field of the dynamic table
+                    index = byte - _FIRST_DYNAMIC
+                    if byte == 0xFF:
+                        index, pos = _integer(block, pos, index)
+                    add(entries[index])
+                elif byte > 0x80:  # of the static table
+                    add(_STATIC[byte & 0x7F])
+                elif byte == 0x80:
+                    raise HpackError("header field index 0")
                 elif byte & 0xE0 == 0x20:
                     pos = self._resize(block, pos, byte & 0x1F, late=bool(fields))
                     changed = True
