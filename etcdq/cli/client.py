@@ -1,6 +1,7 @@
 """What the commands that talk to a server have in common."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
@@ -37,12 +38,24 @@ def run(function: Callable[..., Awaitable[T]], endpoints: str | None, *args: Any
             return await function(client, *args)
 
     try:
-        return trio.run(connected)
+        with interrupt_aborts():
+            return trio.run(connected)
     except etcdq.InvalidArgumentError as error:
         raise click.UsageError(_plain(error), click.get_current_context()) from error
     except etcdq.EtcdqError as error:
         raise click.ClickException(_plain(error)) from error
+
+
+@contextmanager
+def interrupt_aborts() -> Iterator[None]:
+    """Turn Ctrl-C into click.Abort, also where it hit a task and comes in exception groups."""
+    try:
+        yield
     except KeyboardInterrupt:
+        raise click.Abort from None
+    except BaseExceptionGroup as group:
+        if group.split(KeyboardInterrupt)[1] is not None:
+            raise
         raise click.Abort from None
 
 

@@ -12,6 +12,7 @@ import click
 import trio
 
 import etcdq
+from etcdq.cli.client import interrupt_aborts
 from etcdq.cli.demo_stall import StallingConsumer
 from etcdq.cli.demo_story import Story
 
@@ -35,9 +36,8 @@ def demo() -> None:
     logging.getLogger("etcdq").addHandler(logging.NullHandler())
     story = Story()
     try:
-        trio.run(_play, story)
-    except KeyboardInterrupt:
-        raise click.Abort from None
+        with interrupt_aborts():
+            trio.run(_play, story)
     except etcdq.EtcdqError as error:
         raise click.ClickException(error.text) from error
     click.echo(story.summary())

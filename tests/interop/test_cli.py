@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import trio
 
-from etcdq import cli
+from etcdq import cli, connect
+from etcdq.cli.produce import READ_BYTES
 from tests.support.processes import clean_environment, run_etcdq
 
 TIMEOUT_S = 60.0
@@ -67,10 +69,11 @@ def outcome(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def start(endpoint: str, *arguments: str) -> subprocess.Popen[str]:
+def start(endpoint: str, *arguments: str, stdin: int | None = None) -> subprocess.Popen[str]:
     """Start `etcdq` and leave it running."""
     return subprocess.Popen(
         command(*arguments),
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -108,8 +111,9 @@ def test_produce_nothing(etcdq: Run) -> None:
 
 
 def test_many_lines(etcdq: Run) -> None:
-    """A long input is pipelined, and its order kept."""
-    lines = "".join(f"line {number}\n" for number in range(1000))
+    """An input longer than one read is pipelined, its order kept and its lines whole."""
+    lines = "".join(f"line {number} {'x' * 100}\n" for number in range(1000))
+    assert len(lines) > READ_BYTES
     assert etcdq("produce", "many", stdin=lines).stdout == "1000 messages put into many\n"
 
     done = etcdq("queue", "peek", "many", "--limit", "1000", "--json")
@@ -210,6 +214,42 @@ def test_closed_output(etcdq: Run, endpoint: str) -> None:
     assert stderr == "etcdq: the output is closed; the message in hand is not acknowledged\n"
     process.stderr.close()
     assert etcdq("queue", "kick", "closed").stdout == "1 message kicked\n"
+
+
+def test_interrupted_producer(endpoint: str) -> None:
+    """Ctrl-C ends a producer that waits for input, as a shell expects it: 130, no traceback."""
+    process = start(endpoint, "produce", "interrupted", stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write("a line\n")
+    process.stdin.flush()
+    wait_for_messages(endpoint, "interrupted")
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.communicate(timeout=TIMEOUT_S) == ("", "")
+    assert process.returncode == 130
+
+
+def test_interrupted_demo(endpoint: str) -> None:
+    """Ctrl-C ends the demo in the same way."""
+    process = start(endpoint, "demo")
+    assert process.stdout is not None
+    assert "consumer 1" in process.stdout.readline()
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.communicate(timeout=TIMEOUT_S)[1] == ""
+    assert process.returncode == 130
+
+
+def wait_for_messages(endpoint: str, name: str) -> None:
+    """Return when the first message has come to a queue."""
+
+    async def consume() -> None:
+        async with connect(endpoint) as client, client.queue(name).consume() as messages:
+            await (await anext(messages)).ack()
+
+    trio.run(consume)
 
 
 def test_consumer_identity(etcdq: Run, endpoint: str) -> None:

@@ -58,10 +58,11 @@ def test_wire_code_is_fresh(fresh: Path) -> None:
     assert stale == []
 
 
+@pytest.mark.parametrize("package", ["etcdq.server.etcd.pb", "etcdq.wire.upb"])
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_lives_beside_another_etcd_client(ours_first: bool) -> None:
+def test_lives_beside_another_etcd_client(ours_first: bool, package: str) -> None:
     """Another definition of etcdserverpb.PutRequest in the default pool does no harm."""
-    ours = "from etcdq.server.etcd.pb import rpc_pb2"
+    ours = f"from {package} import rpc_pb2"
     theirs = f"{SECOND_DEFINITION}\nTheirs = register()"
     steps = [ours, theirs] if ours_first else [theirs, ours]
     check = (
