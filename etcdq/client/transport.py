@@ -5,6 +5,7 @@ awaited there only; `Transport.run` is the one crossing. Time is Trio's on both 
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -20,6 +21,8 @@ from etcdq.client.backoff import Backoff
 from etcdq.client.endpoints import Endpoint
 from etcdq.client.failures import translate
 from etcdq.errors import ClosedError, NotConnectedError
+
+log = logging.getLogger("etcdq.client")
 
 CONNECT_TIMEOUT_S: Final = 2.0
 """For one attempt at one endpoint: a host that swallows packets must not hide the next one."""
@@ -161,6 +164,12 @@ def _channel(endpoint: Endpoint) -> Channel:
     return Channel(endpoint.host, endpoint.port, config=config)
 
 
+def _log_and_go_on(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    # Such as a frame that grpclib does not know: its connection is closed, and calls on it are told
+    # so. By default trio-asyncio would take the application down.
+    log.error("%s", context.get("message"), exc_info=context.get("exception"))
+
+
 def _reason(error: OSError) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
@@ -185,6 +194,7 @@ async def open_transport(
     async def run_loop() -> None:
         with trio.CancelScope(shield=True):
             async with trio_asyncio.open_loop() as loop:
+                loop.set_exception_handler(_log_and_go_on)
                 loops.append(loop)
                 ready.set()
                 await done.wait()

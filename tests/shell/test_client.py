@@ -97,7 +97,13 @@ async def test_no_answer(autojump_clock: MockClock) -> None:
                 pass
 
 
-@pytest.mark.parametrize("server", [speak_http1, hang_up])
+async def speak_of_the_future(stream: trio.SocketStream) -> None:
+    """Send SETTINGS and a frame of a type that nobody knows, which HTTP/2 allows."""
+    await stream.send_all(b"\0\0\0\4\0\0\0\0\0" + b"\0\0\1\xfa\0\0\0\0\0x")
+    await swallow(stream)
+
+
+@pytest.mark.parametrize("server", [speak_http1, hang_up, speak_of_the_future])
 async def test_no_grpc_server(server: Serve, autojump_clock: MockClock) -> None:
     """A server of another kind, or one that hangs up, is told as a lost connection."""
     async with serving(server) as endpoint, etcdq.connect(endpoint) as client:
