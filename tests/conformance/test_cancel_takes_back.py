@@ -168,3 +168,26 @@ async def test_created_comes_before_canceled(world: World) -> None:
             (False, True, 3),
         ]
     assert await a.list("/q/jobs/c/") == []
+
+
+@transcript
+async def test_one_of_two_on_a_stream_is_dropped(world: World) -> None:
+    """One is dropped at 5 s with another's message queued behind its own: that one stays whole."""
+    a, b = await world.connect(window=0, reading=False), await world.connect()
+    call = a.open_watches()
+    jobs = await call.create_stuck(f"/q/jobs/c/{ONE}")
+    mail = await call.create_stuck(f"/q/mail/c/{ONE}")
+    await b.put("/q/jobs/p/j", "j" * 200)
+    await world.wait(2)
+    await b.put("/q/mail/p/m", "m" * 300)
+    await b.put("/q/mail/p/m", "n" * 100)
+    await world.wait(4)
+    assert await b.counts("jobs") == (1, 0, 0)
+
+    await call.widen(100_000)
+
+    assert "no progress" in await jobs.cancelled_now()
+    assert await jobs.is_silent()
+    assert await mail.values() == ["m" * 300, "n" * 100]
+    await world.wait(100)
+    assert not mail.is_cancelled
