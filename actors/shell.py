@@ -8,7 +8,6 @@ from typing import Any
 
 import trio
 
-from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Publish, Tell
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.stage import Outcome, Stage
@@ -54,16 +53,22 @@ class Shell:
         task_status.started()
         mailbox = self.mailbox
         while True:
-            deadline_s = self.stage.next_deadline_s()
-            if deadline_s == NEVER_S:
-                await mailbox.wait_posted()
-            else:
-                with trio.move_on_at(deadline_s):
+            # One alarm for many waits: a scope around each would cost as much as the wait itself.
+            with trio.CancelScope(deadline=self.stage.next_deadline_s()) as alarm:
+                while True:
                     await mailbox.wait_posted()
-            outcome = self.stage.run(mailbox.take(), trio.current_time())
-            if outcome.persists and self._persist is not None:
+                    await self._turn(mailbox)
+                    deadline_s = self.stage.next_deadline_s()
+                    if deadline_s < alarm.deadline:
+                        alarm.deadline = deadline_s
+            await self._turn(mailbox)
+
+    async def _turn(self, mailbox: Mailbox[tuple[Any, Any]]) -> None:
+        outcome = self.stage.run(mailbox.take(), trio.current_time())
+        if outcome.persists and self._persist is not None:
+            with trio.CancelScope(shield=True):  # a commit is never half waited for
                 await self._persist(outcome.persists)
-            self._perform(outcome)
+        self._perform(outcome)
 
     def _perform(self, outcome: Outcome) -> None:
         for reply in outcome.replies:

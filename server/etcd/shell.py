@@ -10,7 +10,6 @@ from typing import Any
 import trio
 
 from etcdq.actors import limits
-from etcdq.actors.core import NEVER_S
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import WriteLog, log_nowhere
 from etcdq.server.etcd.context import Context
@@ -54,7 +53,7 @@ class SessionShell:
         self._backlog = b""
         self._written = 0
         self._drained_backlog = trio.Event()
-        self._armed_s = NEVER_S
+        self._alarm = trio.CancelScope()
         self._peer_left = False
 
     async def run(self, drain: trio.Event) -> None:
@@ -80,27 +79,34 @@ class SessionShell:
             now_s = trio.current_time()
             session.receive(data, now_s)
             self._flush(now_s)
-            if session.finished or session.aborted or session.next_deadline_s() < self._armed_s:
+            self._set_alarm()
+            if session.finished or session.aborted:
                 self.mailbox.post(None)
             if len(self._backlog) > limits.BACKLOG_BYTES_MAX:
                 await self._drained_backlog.wait()
 
     async def _hear(self) -> None:
-        session = self.session
-        mailbox = self.mailbox
         while not self._is_over():
-            self._armed_s = session.next_deadline_s()
-            if self._armed_s == NEVER_S:
-                await mailbox.wait_posted()
-            else:
-                with trio.move_on_at(self._armed_s):
-                    await mailbox.wait_posted()
-            now_s = trio.current_time()
-            for message in mailbox.take():
-                if message is not None:  # None only wakes
-                    session.step(message, now_s)
-            session.settle(now_s)
-            self._flush(now_s)
+            # One alarm for many waits, set anew only when something is due earlier.
+            with trio.CancelScope(deadline=self.session.next_deadline_s()) as self._alarm:
+                while not self._is_over():
+                    await self.mailbox.wait_posted()
+                    self._turn()
+                    self._set_alarm()
+            self._turn()
+
+    def _turn(self) -> None:
+        now_s = trio.current_time()
+        for message in self.mailbox.take():
+            if message is not None:  # None only wakes
+                self.session.step(message, now_s)
+        self.session.settle(now_s)
+        self._flush(now_s)
+
+    def _set_alarm(self) -> None:
+        deadline_s = self.session.next_deadline_s()
+        if deadline_s < self._alarm.deadline:
+            self._alarm.deadline = deadline_s
 
     def _is_over(self) -> bool:
         if self._peer_left or self.session.aborted:
