@@ -359,6 +359,26 @@ async def test_what_was_read_ahead_survives_a_cut(autojump_clock: MockClock) -> 
             assert all([await one.ack() for one in (first, *rest)])
 
 
+async def test_many_consumers_over_one_connection(autojump_clock: MockClock) -> None:
+    """300 consumers of one client, each on a stream of its own, are all served."""
+    acknowledged: list[bool] = []
+
+    async def consume(client: etcdq.Client, number: int) -> None:
+        async with client.queue(f"jobs-{number}").consume() as messages:
+            acknowledged.append(await (await anext(messages)).ack())
+
+    async with (
+        etcdq.open_node() as node,
+        etcdq.connect(node.endpoint, timeout_s=60) as client,
+        trio.open_nursery() as nursery,
+    ):
+        for number in range(300):
+            nursery.start_soon(consume, client, number)
+            nursery.start_soon(client.queue(f"jobs-{number}").put, "x")
+
+    assert acknowledged == [True] * 300
+
+
 async def test_consumer_is_replaced(autojump_clock: MockClock) -> None:
     """A second consumer with the same UUID takes over; the first one does not fight for it."""
     async with etcdq.open_node() as node, etcdq.connect(node.endpoint) as client:
