@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 CLIENTS = ("etcd3", "aetcd", "etcd_client")
 MESSAGES = 100
 IDLE_S = 20.0
-"""Three of aetcd's pings, which come every 6 s: one more than is ever forgiven."""
+"""Three of aetcd's pings, which come every 6 s: one more than is forgiven if they are too close."""
 
 Start = Callable[..., AbstractContextManager[Program]]
 WaitUntil = Callable[[Callable[[], object]], None]
@@ -55,14 +55,15 @@ def start(client: str, ours: str) -> Start:
 
 @pytest.fixture(scope="module", autouse=True)
 def idle(ours: str) -> Iterator[tuple[float, dict[str, Program]]]:
-    """Consumers that hear nothing while the other tests run; and when they began."""
+    """Watches that hear nothing while the other tests run, by their keys; and when they began."""
     with ExitStack() as stack:
         begun_s = time.monotonic()
         programs = {}
         for client in CLIENTS:
-            words = ("consume", f"idle-{client}", uuid.uuid4(), 1, "acknowledge")
-            programs[client] = stack.enter_context(start_at(client, ours)(*words))
-            assert programs[client].line() == "watching"
+            for key in (registry_key(f"idle-{client}", uuid.uuid4()), f"idle/{client}"):
+                program = stack.enter_context(start_at(client, ours)("consume", key, 1, "hold"))
+                assert program.line() == "watching"
+                programs[key] = program
         yield begun_s, programs
 
 
@@ -98,7 +99,7 @@ def test_messages_in_order_exactly_once(start: Start, client: str, calls: Calls)
     """What is put while a consumer watches comes in order, once, and is gone when acknowledged."""
     queue = f"order-{client}"
     with (
-        start("consume", queue, uuid.uuid4(), MESSAGES, "acknowledge") as consumer,
+        start("consume", registry_key(queue, uuid.uuid4()), MESSAGES, "acknowledge") as consumer,
         start("produce", queue, MESSAGES) as producer,
     ):
         assert producer.finish() == (0, [f"produced {MESSAGES}"])
@@ -122,7 +123,7 @@ def test_messages_wait(start: Start, client: str, calls: Calls) -> None:
     with start("produce", queue, 3) as producer:
         producer.finish()
     assert calls.counts(queue) == (3, 0, 0)
-    with start("consume", queue, uuid.uuid4(), 3, "acknowledge") as consumer:
+    with start("consume", registry_key(queue, uuid.uuid4()), 3, "acknowledge") as consumer:
         _, printed = consumer.finish()
 
     assert [line.split()[-1] for line in printed] == [
@@ -142,9 +143,9 @@ def test_another_takes_over(start: Start, client: str, calls: Calls, wait_until:
     """
     queue = f"take-{client}"
     first, second = uuid.uuid4(), uuid.uuid4()
-    with start("consume", queue, first, 1, "hold") as holder:
+    with start("consume", registry_key(queue, first), 1, "hold") as holder:
         wait_until(lambda: calls.get(registry_key(queue, first)))
-        with start("consume", queue, second, 3, "acknowledge") as other:
+        with start("consume", registry_key(queue, second), 3, "acknowledge") as other:
             wait_until(lambda: calls.get(registry_key(queue, second)))
             calls.put(f"/q/{queue}/p/held", "held")
             _, held, _ = holder.lines(3)
@@ -157,7 +158,7 @@ def test_another_takes_over(start: Start, client: str, calls: Calls, wait_until:
 
     assert [line.split()[-1] for line in printed[1:-1]] == ["body-0", "body-1", "body-2"]
     assert calls.counts(queue) == (0, 0, 1)
-    with start("consume", queue, first, 1, "acknowledge") as again:
+    with start("consume", registry_key(queue, first), 1, "acknowledge") as again:
         assert again.line() == "watching"
         with start("acknowledge", key_of(held)) as late:
             assert late.finish() == (0, ["delete True"])
@@ -168,19 +169,20 @@ def test_another_takes_over(start: Start, client: str, calls: Calls, wait_until:
     assert calls.counts(queue) == (0, 0, 0)
 
 
-def test_default_pings_are_not_punished(
+def test_idle_connections_are_kept(
     idle: tuple[float, dict[str, Program]], calls: Calls, wait_until: WaitUntil
 ) -> None:
-    """A consumer that is idle for long keeps its connection, its registration and its turn."""
+    """Consumers answer our pings; who pings us every 6 s is not punished; both go on."""
     begun_s, programs = idle
-    peers = {client: peer_of(calls, f"idle-{client}") for client in programs}
+    queues = [f"idle-{client}" for client in CLIENTS]
+    peers = [peer_of(calls, queue) for queue in queues]
     wait_until(lambda: time.monotonic() > begun_s + IDLE_S)
 
-    assert peers == {client: peer_of(calls, f"idle-{client}") for client in programs}
-    for client, program in programs.items():
-        calls.put(f"/q/idle-{client}/p/late", "late")
-        code, printed = program.finish()
-        assert (code, printed[0].split()[-1]) == (0, "late")
+    assert peers == [peer_of(calls, queue) for queue in queues]
+    for key, program in programs.items():
+        queue = key.split("/")[2] if key.startswith("/q/") else ""
+        calls.put(f"/q/{queue}/p/late" if queue else key, "late")
+        assert program.line().split()[-1] == "late"
 
 
 def peer_of(calls: Calls, queue: str) -> str:

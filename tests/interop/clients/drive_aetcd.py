@@ -1,4 +1,4 @@
-"""Drives aetcd (on grpcio's asyncio), pinging as its own tests do. Runs in its own environment."""
+"""Drives aetcd (on grpcio's asyncio), pinging as its tests mean to. Runs in its environment."""
 
 import asyncio
 import sys
@@ -6,7 +6,11 @@ import sys
 import aetcd
 from script import say, talk
 
-PINGS = {"keepalive_time_ms": 6000, "keepalive_permit_without_calls": True}
+PINGS = {
+    "grpc.keepalive_time_ms": 6000,
+    "grpc.keepalive_permit_without_calls": 1,
+    "grpc.http2.max_pings_without_data": 0,
+}
 
 
 class Script:
@@ -43,9 +47,9 @@ class Script:
                 await client.put(f"/q/{queue}/p/job-{number}".encode(), body)
         say("produced", count)
 
-    async def consume(self, queue, uuid, count, hold):
+    async def consume(self, key, count, hold):
         async with self.open() as client:
-            watch = await client.watch(f"/q/{queue}/c/{uuid}".encode())
+            watch = await client.watch(key.encode())
             say("watching")
             left = int(count)
             async for event in watch:

@@ -33,8 +33,8 @@ class Script:
             self.client.put(f"/q/{queue}/p/job-{number}", f"body-{number}")
         say("produced", count)
 
-    def consume(self, queue, uuid, count, hold):
-        events, cancel = self.client.watch(f"/q/{queue}/c/{uuid}")
+    def consume(self, key, count, hold):
+        events, cancel = self.client.watch(key)
         say("watching")
         for _ in range(int(count)):
             event = next(events)

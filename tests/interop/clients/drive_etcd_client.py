@@ -54,10 +54,10 @@ class Script:
                 await client.put(f"/q/{queue}/p/job-{number}".encode(), body)
         say("produced", count)
 
-    async def consume(self, queue, uuid, count, hold):
+    async def consume(self, key, count, hold):
         # The example of the queue's first users: watch; for each event handle it, delete its key.
         async with self.open() as client:
-            events = client.watch(f"/q/{queue}/c/{uuid}".encode())
+            events = client.watch(key.encode())
             say("watching")
             left = int(count)
             async for event in events:
