@@ -61,10 +61,10 @@ async def _run(config: NodeConfig, log: WriteLog) -> int:
         async with open_daemon(config, log=log) as daemon:
             daemon.nursery.start_soon(_heed, signals, stop, scope, second, log)
             daemon.nursery.start_soon(feed_watchdog)
+            _settle_garbage_collection()
             _announce(daemon, config)
             # The import costs 0.1 s, which a start has no use for.
             await trio.to_thread.run_sync(importlib.import_module, "structlog")
-            _settle_garbage_collection()
             await stop.wait()
             notify("STOPPING=1", "STATUS=draining: running calls are answered")
     if scope.cancelled_caught:
@@ -116,7 +116,6 @@ def _announce(daemon: Daemon, config: NodeConfig) -> None:
 
 def _settle_garbage_collection() -> None:
     """Take what was built by the start out of every later collection, and make full ones rare."""
-    gc.collect()
     gc.freeze()
     gc.enable()
     gc.set_threshold(*GC_THRESHOLDS)

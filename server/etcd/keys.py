@@ -134,7 +134,7 @@ class Spelling:
         anything wider means the key space, where only registry keys stand under the prefix.
         """
         prefix = self.prefix_of(start)
-        if prefix is None or (start == prefix and end != prefix_end(prefix)):
+        if prefix is None:
             return KeysRange(start, end)
         slash = start.find(b"/", len(prefix))
         top = b"" if slash < 0 else start[: slash + 1]

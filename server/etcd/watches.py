@@ -17,7 +17,7 @@ from etcdq.actors.effect import Tell
 from etcdq.actors.message import Address
 from etcdq.actors.node import messages as keys
 from etcdq.actors.queue.messages import Offer, Superseded
-from etcdq.server.etcd.keys import delivery_key
+from etcdq.server.etcd.delivering import watch_response
 from etcdq.server.etcd.kv import wire_kv
 from etcdq.server.etcd.outgoing import Outgoing
 from etcdq.server.etcd.pb import kv_pb2, rpc_pb2
@@ -93,24 +93,8 @@ class ConsumerWatch:
 
     def _deliver(self, effect: Deliver) -> None:
         context = self.stream.context
-        revision = context.revision()
-        lead = self.lead
-        events = [
-            kv_pb2.Event(
-                kv=kv_pb2.KeyValue(
-                    key=delivery_key(lead, one.index, one.tail),
-                    value=one.body,
-                    create_revision=revision,
-                    mod_revision=revision,
-                    version=1,
-                )
-            )
-            for one in effect.deliveries
-        ]
-        response = rpc_pb2.WatchResponse(
-            header=context.header(revision), watch_id=self.watch_id, events=events
-        )
-        self.outgoing.send(response.SerializeToString())
+        deliveries = effect.deliveries
+        self.outgoing.send(watch_response(context, self.watch_id, self.lead, deliveries))
 
 
 class KeysWatch:
