@@ -1,4 +1,7 @@
-"""Every number that bounds something, with its reason, in one room."""
+"""Every number that bounds something, with its reason, in one room.
+
+Rules are those of docs/semantics.md section 2.
+"""
 
 # node ---------------------------------------------------------------------------------------
 

@@ -5,14 +5,12 @@ never the actor. An idle core costs its own memory and no task.
 """
 
 import heapq
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from etcdq.actors.core import NEVER_S, Core
 from etcdq.actors.effect import Effect, Log, Persist, Reply, Stop
 from etcdq.actors.errors import CoreFault
-
-Key = Hashable
 
 
 class Outcome:

@@ -2,6 +2,7 @@
 
 Names, keys and bodies are bytes, as they came. Every request carries the `Address` that its
 `Reply` goes to; a refusal is a reply whose value is an error of `etcdq.actors.errors`.
+Rules are those of docs/semantics.md section 2.
 """
 
 from enum import Enum

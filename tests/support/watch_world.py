@@ -140,7 +140,7 @@ class World:
         assert size <= limits.RESPONSE_EVENTS_BYTES_MAX or len(revisions) == 1
 
     def check_progress(self, to: Address, revision: int) -> None:
-        """C10: whatever the watches were to be told up to the revision has been written."""
+        """Whatever the watches were to be told up to the revision has been written."""
         asked_at, named = self.asks.pop(to)
         assert asked_at <= revision <= self.model.revision
         for watch in named:

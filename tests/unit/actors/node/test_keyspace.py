@@ -35,7 +35,7 @@ def test_put_then_range_as_etcd_answers() -> None:
 
 
 def test_prev_comes_only_where_asked_for_and_there() -> None:
-    """C13: no previous value on a first put, none where it was not asked for."""
+    """No previous value on a first put, none where it was not asked for."""
     host = KeySpaceHost()
 
     assert host.put(b"k", b"1", prev_kv=True) == KeyPut(2, None)
@@ -103,7 +103,7 @@ def test_range_at_a_past_and_at_a_future_revision() -> None:
 
 
 def test_limit_and_count() -> None:
-    """C01: count is of the whole range, whatever limit and count_only say."""
+    """Count is of the whole range, whatever limit and count_only say."""
     host = KeySpaceHost()
     for number in range(1, 6):
         host.put(b"k%d" % number)

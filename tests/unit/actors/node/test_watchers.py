@@ -74,7 +74,7 @@ def test_what_the_batch_did_before_the_watch_is_not_told() -> None:
 
 
 def test_c08_a_watch_from_a_future_revision_sees_nothing_older() -> None:
-    """C08: created only; nothing for R+1, and no progress that claims the start revision."""
+    """Created only; nothing for R+1, and no progress that claims the start revision."""
     host = KeySpaceHost()
     revision = host.put(b"fut").revision
     watch = host.watch(b"fut", start_revision=revision + 2, progress=True)
@@ -100,7 +100,7 @@ def test_a_negative_start_revision_is_refused() -> None:
 
 
 def test_c16_nothing_follows_the_end_of_a_watch_and_500_leave_nothing() -> None:
-    """C16: after an unwatch no event; a drain or a second unwatch of it does no harm."""
+    """After an unwatch no event; a drain or a second unwatch of it does no harm."""
     host = KeySpaceHost()
     watch = host.watch(b"k")
     host.put(b"k")
@@ -119,7 +119,7 @@ def test_c16_nothing_follows_the_end_of_a_watch_and_500_leave_nothing() -> None:
 
 
 def test_c13_previous_values_are_absent_where_there_are_none() -> None:
-    """C13: no previous value on the first put; a delete has only key and mod_revision."""
+    """No previous value on the first put; a delete has only key and mod_revision."""
     host = KeySpaceHost()
     watch = host.watch(b"k", prev_kv=True)
     to = host.address()
@@ -210,7 +210,7 @@ def test_reading_the_past_is_spread_over_batches() -> None:
 
 
 def test_c10_progress_never_overtakes_events() -> None:
-    """C10: 300 events of the past and a question in the same write: events first."""
+    """300 events of the past and a question in the same write: events first."""
     host = KeySpaceHost()
     for number in range(300):
         host.put(b"h%d" % number)
@@ -225,7 +225,7 @@ def test_c10_progress_never_overtakes_events() -> None:
 
 
 def test_c10_progress_comes_on_a_quiet_watch() -> None:
-    """C10: a watch on a key that never changes gets its answer at once."""
+    """A watch on a key that never changes gets its answer at once."""
     host = KeySpaceHost()
     revision = host.put(b"bar").revision
     watch = host.watch(b"quiet", start_revision=revision)
