@@ -15,6 +15,7 @@ from tests.support.programs import Etcdctl, Program
 pytestmark = pytest.mark.peer
 
 UUID = "8f14e45f-ceea-467f-a0e6-1c0b6d3d7a11"
+LOOK_S = 0.2
 WaitUntil = Callable[[Callable[[], object]], None]
 
 
@@ -256,7 +257,8 @@ def watched(ctl: Etcdctl, words: str) -> list[str]:
     """Return what a watch prints of some changes; `begin` is put until the watch is there."""
     ctl("del", "--prefix", "w/")
     with ctl.start(*words.split()) as watch:
-        while watch.says_within(0.2) is None:
+        ctl("put", "w/a", "begin")
+        while watch.says_within(LOOK_S) is None:
             ctl("put", "w/a", "begin")
         ctl("put", "w/a", "1")
         ctl("put", "w/b", "2")

@@ -51,12 +51,19 @@ class Program:
         self._errors.seek(0)
         return self._errors.read().decode("utf-8", "backslashreplace")
 
-    def line(self, timeout_s: float = LINE_S) -> str:
+    def line(self) -> str:
         """Return the next line it prints."""
+        line = self.says_within(LINE_S)
+        if line is None:
+            pytest.fail(f"{self.command} printed only {self.printed}; {self.errors[-2000:]}")
+        return line
+
+    def says_within(self, timeout_s: float) -> str | None:
+        """Return the next line it prints; None if none comes in time."""
         try:
             line = self._lines.get(timeout=timeout_s)
         except queue.Empty:
-            pytest.fail(f"{self.command} printed only {self.printed}; {self.errors[-2000:]}")
+            return None
         if line is None:
             pytest.fail(f"{self.command} ended after {self.printed}; {self.errors[-2000:]}")
         self.printed.append(line)
@@ -72,16 +79,6 @@ class Program:
         while not found[-1].startswith(text):
             found.append(self.line())
         return found
-
-    def says_within(self, timeout_s: float) -> str | None:
-        """Return the next line; None if none comes in time, or it has ended."""
-        try:
-            line = self._lines.get(timeout=timeout_s)
-        except queue.Empty:
-            return None
-        if line is not None:
-            self.printed.append(line)
-        return line
 
     def finish(self) -> tuple[int, list[str]]:
         """Wait for its end; return the exit code and the lines not looked at."""
