@@ -77,6 +77,8 @@ class Node:
                 request_bytes_max=config.max_request_bytes,
                 accept_timeout_s=config.accept_timeout,
                 credit=config.consumer_credit,
+                jobs_per_queue_max=config.max_jobs_per_queue,
+                jobs_bytes_max=config.max_jobs_size,
             ),
         )
 

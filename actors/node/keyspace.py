@@ -51,13 +51,11 @@ Request = (
 class KeySpaceCore:
     """All keys of a node.
 
-    Args:
-        board_topic: where on the board the current revision stands. It is put there at the end
-            of the first batch; before that it is `FIRST_REVISION`.
+    The current revision is put on the board under "revision" at the end of each batch that
+    changed it; before the first one it is `FIRST_REVISION`.
     """
 
-    def __init__(self, board_topic: str = "revision") -> None:
-        self._board_topic = board_topic
+    def __init__(self) -> None:
         self._store = Store()
         self._watchers = Watchers(self._store)
         self._published = 0
@@ -100,7 +98,7 @@ class KeySpaceCore:
         revision = self._store.revision
         if revision != self._published:
             self._published = revision
-            effects.append(Publish(self._board_topic, revision))
+            effects.append(Publish("revision", revision))
         effects += self._watchers.settle(now_s)
         return effects
 

@@ -32,7 +32,8 @@ _FLAGS = (
     (
         "--max-jobs-size",
         "SIZE",
-        "Bytes of all message bodies together; 0 for no limit.  [default: 0]",
+        "What all messages may take, each its body, its key and 512 bytes; 0 for no limit."
+        "  [default: 0]",
     ),
     ("--max-jobs-per-queue", "COUNT", "Messages in one queue; 0 for no limit.  [default: 0]"),
     (

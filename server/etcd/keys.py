@@ -119,9 +119,9 @@ class Spelling:
             self._producer_leads.clear()
         self._producer_leads[lead] = name
 
-    def queue_key(self, name: bytes, lead: bytes | None = None) -> bytes:
-        """Return the registry key of a queue, in canonical spelling unless `lead` is given."""
-        return (lead or self.canonical) + name
+    def queue_key(self, name: bytes) -> bytes:
+        """Return the registry key of a queue, in canonical spelling."""
+        return self.canonical + name
 
     def consumer_key(self, name: bytes, consumer: bytes) -> bytes:
         """Return the registry key of a consumer, in canonical spelling."""

@@ -49,13 +49,20 @@ def test_identity() -> None:
 def test_settings_reach_the_door() -> None:
     """What the operator chose is what the door goes by."""
     settings = node_of(
-        queue_prefixes="/a/,/b/", max_request_bytes=10, accept_timeout=1, consumer_credit="2,3"
+        queue_prefixes="/a/,/b/",
+        max_request_bytes=10,
+        accept_timeout=1,
+        consumer_credit="2,3",
+        max_jobs_per_queue=4,
+        max_jobs_size="5k",
     ).door.settings
 
     assert settings.queue_prefixes == (b"/a/", b"/b/")
     assert settings.request_bytes_max == 10
     assert settings.accept_timeout_s == 1.0
     assert settings.credit == Credit(2, 3)
+    assert settings.jobs_per_queue_max == 4
+    assert settings.jobs_bytes_max == 5_120
 
 
 async def test_queues_and_keys_answer(autojump_clock: MockClock) -> None:

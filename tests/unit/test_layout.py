@@ -16,6 +16,7 @@ SHELLS = {
     "actors/shell.py",
     "server/daemon.py",
     "server/etcd/shell.py",
+    "server/etcd/wire.py",
     "server/listen.py",
     "server/node.py",
     "server/notify.py",

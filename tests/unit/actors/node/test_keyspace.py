@@ -163,13 +163,6 @@ def test_the_revision_is_published_once_per_batch_that_changed_it() -> None:
     assert [Reply(to, Progress(3))] == core.settle(0.0)
 
 
-def test_the_board_topic_can_be_named() -> None:
-    """The node says where on its board the revision stands."""
-    core = KeySpaceCore("keys/revision")
-
-    assert [Publish("keys/revision", 1)] == core.settle(0.0)
-
-
 def test_an_idle_key_space_is_never_due() -> None:
     """Nothing happens in it by itself."""
     host = KeySpaceHost()

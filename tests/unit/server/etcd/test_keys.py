@@ -214,7 +214,6 @@ def test_is_queue_name(name: bytes, valid: bool) -> None:
 
 
 def test_spelling_writes_keys() -> None:
-    """Registry keys are written in the canonical spelling unless another lead is given."""
+    """Registry keys are written in the canonical spelling."""
     assert USUAL.queue_key(b"jobs") == b"/q/jobs"
-    assert USUAL.queue_key(b"jobs", b"/queue/") == b"/queue/jobs"
     assert USUAL.consumer_key(b"jobs", UUID) == b"/q/jobs/c/" + UUID
