@@ -1,10 +1,13 @@
 """A TCP proxy that misbehaves on demand: cuts its connections, refuses new ones, passes nothing."""
 
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import trio
 import trio.testing
+
+import etcdq
 
 
 class Proxy:
@@ -92,3 +95,15 @@ async def open_proxy(target: str) -> AsyncIterator[Proxy]:
         await proxy.listen()
         yield proxy
         nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def behind_proxy() -> AsyncIterator[tuple[Proxy, etcdq.Client, etcdq.Client]]:
+    """A node, a client behind a proxy, and one that goes to the node directly."""
+    async with (
+        etcdq.open_node() as node,
+        open_proxy(node.endpoint) as proxy,
+        etcdq.connect(proxy.endpoint, rng=random.Random(1)) as client,
+        etcdq.connect(node.endpoint) as direct,
+    ):
+        yield proxy, client, direct
