@@ -71,6 +71,9 @@ class Session:
         self._progress: dict[int, WatchStream] = {}
         self._unwritten: dict[Watch, None] = {}
         self._consumers = 0
+        self._written = 0
+        self._moved_s = now_s
+        """When a socket that was not free took something."""
         self._last_tag = 0
         self._draining = False
 
@@ -115,6 +118,9 @@ class Session:
 
     def written(self, position: int, blocked: bool, now_s: float) -> None:
         """Hear that the socket has taken the output up to `position`."""
+        if blocked and position > self._written:
+            self._moved_s = now_s
+        self._written = position
         self.blocked = blocked
         if self._unwritten:
             for watch in list(self._unwritten):
@@ -160,7 +166,7 @@ class Session:
             if kind is Request:
                 self._call(event, now_s)  # type: ignore[arg-type]
             elif kind is StreamMessage:
-                self._stream_message(event.stream_id, event.message, now_s)  # type: ignore[union-attr]
+                self._stream_message(event, now_s)  # type: ignore[arg-type]
             elif kind is StreamOpened:
                 self._open(event, now_s)  # type: ignore[arg-type]
             elif kind is StreamGone:
@@ -248,12 +254,13 @@ class Session:
         self.transport.open_answer(stream_id)
         return None
 
-    def _stream_message(self, stream_id: int, data: bytes, now_s: float) -> None:
+    def _stream_message(self, event: StreamMessage, now_s: float) -> None:
+        stream_id = event.stream_id
         stream = self._streams.get(stream_id)
         if stream is None:
             return
         try:
-            stream.take(data, now_s)
+            stream.take(event.message, now_s)
         except DecodeError as error:
             text = f"grpc: error unmarshalling request: {error}"
             self._close_stream(stream_id, INTERNAL, text, now_s)
@@ -314,7 +321,7 @@ class Session:
 
     def _life_deadline_s(self) -> float:
         since_s = self.transport.unacknowledged_ping_since_s
-        heard_s = self.transport.last_received_s
+        heard_s = max(self.transport.last_received_s, self._moved_s)
         if since_s is not None:  # whatever comes is life: the answer may stand behind it
             return max(since_s, heard_s) + limits.PING_TIMEOUT_S
         return heard_s + limits.SILENCE_S

@@ -8,7 +8,7 @@ from etcdq.actors import limits
 from etcdq.actors.consumer.core import ConsumerCore
 from etcdq.actors.errors import EtcdqError, InvalidKeyError
 from etcdq.actors.node import messages as keys
-from etcdq.actors.queue.messages import Register, Registered
+from etcdq.actors.queue.messages import Register
 from etcdq.server.etcd.frames import ErrorCode
 from etcdq.server.etcd.keys import ConsumerKey, QueueKey, consumer_identity
 from etcdq.server.etcd.pb import rpc_pb2
@@ -202,8 +202,7 @@ class WatchStream:
         if isinstance(value, EtcdqError):
             self._forget(watch)
             return self._refuse(value.text)
-        revision = None if type(value) is Registered else value.revision  # type: ignore[attr-defined]
-        self._announce(watch, revision)
+        self._announce(watch, value.revision if isinstance(value, keys.WatchingKeys) else None)
         return None
 
     def _announce(self, watch: Watch, revision: int | None) -> None:

@@ -135,6 +135,47 @@ async def test_a_backlog_stops_reading(world: TrioWorld) -> None:
     assert await b.get("late") == ""
 
 
+@in_lockstep
+async def test_a_slow_download_is_life(world: TrioWorld) -> None:
+    """A consumer's connection whose socket moves is not silent, though nothing is read from it."""
+    b = await world.connect(window=2**22, connection_window=2**23)
+    for number in range(3):
+        await b.put(f"key{number}", b"x" * 1_000_000)
+    a = await world.connect(window=2**23, connection_window=2**24)
+    watch = await a.watch(f"/q/jobs/c/{ONE}")
+    a.link.stop_taking()
+    request = rpc_pb2.RangeRequest(key=b"key", range_end=b"kez")
+    call = a.begin(KV + "Range", request)
+    for _ in range(20):
+        await world.wait(3)
+        await link_of(a).take_some(limits.RECEIVE_BYTES)
+    assert not a.peer.closed
+
+    a.link.take_on()
+
+    assert (await a.finish(call, rpc_pb2.RangeResponse)).count == 3
+    await b.put("/q/jobs/p/k", "x")
+    assert (await watch.event()).value == "x"
+
+
+@in_lockstep
+async def test_a_stuck_download_is_silence(world: TrioWorld) -> None:
+    """A consumer's connection whose socket takes nothing more ends 10 s after its last sign."""
+    a, b = await world.connect(window=2**22, connection_window=2**23), await world.connect()
+    await a.put("key", b"x" * 1_000_000)
+    await a.watch(f"/q/jobs/c/{ONE}")
+    two = await b.watch("/q/jobs/c/", "/q/jobs/c0")
+    a.link.stop_taking()
+    a.begin(KV + "Range", rpc_pb2.RangeRequest(key=b"key"))
+    await world.wait(3)
+    await link_of(a).take_some(limits.RECEIVE_BYTES)
+
+    await world.until(lambda: two.waiting)
+
+    assert (await two.event()).kind == "DELETE"
+    assert trio.current_time() == 13.0
+
+
 # answers nobody takes -----------------------------------------------------------------------
 
 
