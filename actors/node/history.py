@@ -1,8 +1,8 @@
 """What watches read of the past: a bounded piece at a time, cut at revisions."""
 
 from etcdq.actors import limits
-from etcdq.actors.node.messages import Change, KeyValue
-from etcdq.actors.node.mvcc.store import Store
+from etcdq.actors.node.messages import Change
+from etcdq.actors.node.mvcc.store import Store, change_bytes
 from etcdq.actors.node.watch_index import Group
 
 Revision = tuple[int, list[Change]]
@@ -53,7 +53,7 @@ class Response:
                 continue
             if not group.prev_kv:
                 wanted = [without_prev(change) for change in wanted]
-            size = sum(map(_change_bytes, wanted))
+            size = sum(map(change_bytes, wanted))
             if self.changes and self._bytes + size > limits.RESPONSE_EVENTS_BYTES_MAX:
                 return revision
             self.changes += wanted
@@ -84,7 +84,7 @@ def cut(news: list[Change], now: int) -> tuple[tuple[Change, ...], int]:
     for position, change in enumerate(news):
         if change.kv.mod_revision != news[begin].kv.mod_revision:
             begin = position
-        size += _change_bytes(change)
+        size += change_bytes(change)
         if begin and size > limits.RESPONSE_EVENTS_BYTES_MAX:
             return tuple(news[:begin]), news[begin].kv.mod_revision - 1
     return tuple(news), now
@@ -95,10 +95,3 @@ def without_prev(change: Change) -> Change:
     return change if change.prev is None else Change(change.kv, change.deleted)
 
 
-def _change_bytes(change: Change) -> int:
-    size = _kv_bytes(change.kv)
-    return size if change.prev is None else size + _kv_bytes(change.prev)
-
-
-def _kv_bytes(kv: KeyValue) -> int:
-    return len(kv.key) + len(kv.value) + limits.EVENT_OVERHEAD_BYTES

@@ -14,14 +14,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from etcdq.actors.node.messages import Change
+from etcdq.actors.node.ranges import contains, prefix_end
 
 if TYPE_CHECKING:
     from etcdq.actors.node.watchers import Watch
 
 K = TypeVar("K")
-
-FROM_KEY = b"\0"
-"""As the end of a range: every key from its start on (etcd's way to say it)."""
 
 
 class Group:
@@ -42,10 +40,7 @@ class Group:
         """Say whether an event of this key and kind is for these watches."""
         if not (self.delete if change.deleted else self.put):
             return False
-        key, end = change.kv.key, self.end
-        if not end:
-            return key == self.start
-        return self.start <= key and (key < end or end == FROM_KEY)
+        return contains(self.start, self.end, change.kv.key)
 
     def is_alike(self, prev_kv: bool, put: bool, delete: bool) -> bool:
         """Say whether a watch that wants this belongs here."""
@@ -98,7 +93,7 @@ class WatchIndex:
             if len(key) >= length:
                 yield from prefixes.get(key[:length], ())
         for (start, end), groups in self._ranges.items():
-            if start <= key and (key < end or end == FROM_KEY):
+            if contains(start, end, key):
                 yield from groups
 
     def _store(self, start: bytes, end: bytes, groups: tuple[Group, ...]) -> None:
@@ -111,14 +106,6 @@ class WatchIndex:
                 del self._prefixes[len(start)]
         else:
             _set(self._ranges, (start, end), groups)
-
-
-def prefix_end(prefix: bytes) -> bytes:
-    """Return the end of the range of all keys that begin with `prefix` (etcd's own reading)."""
-    stem = prefix.rstrip(b"\xff")
-    if not stem:
-        return FROM_KEY
-    return stem[:-1] + bytes((stem[-1] + 1,))
 
 
 def _set(groups_of: dict[K, tuple[Group, ...]], key: K, groups: tuple[Group, ...]) -> None:

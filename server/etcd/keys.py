@@ -16,6 +16,7 @@ import msgspec
 
 from etcdq.actors import limits
 from etcdq.actors.errors import InvalidKeyError
+from etcdq.actors.node.ranges import FROM_KEY, prefix_end
 
 PRODUCER_WORDS = (b"p", b"producer")
 INPUT_WORDS = (b"i", b"input")
@@ -183,11 +184,6 @@ class Spelling:
         return JobsRange(name, top, start[len(top) :], _tail_end(end, top))
 
 
-def prefix_end(prefix: bytes) -> bytes:
-    """Return the end of the range of all keys that begin with `prefix` (no 0xff at its end)."""
-    return prefix[:-1] + bytes((prefix[-1] + 1,))
-
-
 def delivery_key(lead: bytes, index: int, tail: bytes) -> bytes:
     """Spell the key under which a job is delivered; `lead` is `/q/{name}/` as spelled."""
     return b"%s%016d/%s" % (lead, index, tail)
@@ -214,8 +210,8 @@ def is_queue_name(name: bytes) -> bool:
 
 
 def _within(end: bytes, top_end: bytes) -> bool:
-    # b"\0" is etcd's "to the end of all keys", which is never inside anything.
-    return end != b"\0" and end <= top_end
+    # What goes on to the last of all keys is never inside anything.
+    return end != FROM_KEY and end <= top_end
 
 
 def _tail_end(end: bytes, lead: bytes) -> bytes | None:

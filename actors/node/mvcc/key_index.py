@@ -33,11 +33,9 @@ from operator import attrgetter
 from sortedcontainers import SortedList
 
 from etcdq.actors.node.messages import Change, KeyValue
+from etcdq.actors.node.ranges import FROM_KEY
 
 _mod_revision = attrgetter("mod_revision")
-
-FROM_KEY = b"\0"
-"""As the end of a range: every key from its start on (etcd's way to say it)."""
 
 
 class KeyIndex:

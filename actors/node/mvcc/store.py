@@ -143,7 +143,7 @@ class Store:
         position = bisect_left(self._log, revision, key=_mod_revision)
         while position < len(self._log):
             changes = self._changes_at(position)
-            told_bytes += sum(_change_bytes(change) for change in changes)
+            told_bytes += sum(change_bytes(change) for change in changes)
             if told and told_bytes > limit_bytes:
                 break
             told.append((changes[0].kv.mod_revision, changes))
@@ -171,7 +171,8 @@ class Store:
         return revision
 
 
-def _change_bytes(change: Change) -> int:
+def change_bytes(change: Change) -> int:
+    """Return what an event of this change takes in a response, at most."""
     held = len(change.kv.key) + len(change.kv.value) + EVENT_OVERHEAD_BYTES
     if change.prev is not None:
         held += len(change.prev.key) + len(change.prev.value) + EVENT_OVERHEAD_BYTES

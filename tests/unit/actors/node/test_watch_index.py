@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from etcdq.actors.message import Address
 from etcdq.actors.node.messages import Change, KeyValue
-from etcdq.actors.node.watch_index import Group, WatchIndex, prefix_end
+from etcdq.actors.node.ranges import prefix_end
+from etcdq.actors.node.watch_index import Group, WatchIndex
 from etcdq.actors.node.watchers import Watch
 from tests.support.playbook import Named
 from tests.support.watch_history import covers
@@ -74,21 +75,6 @@ def test_a_group_with_watches_is_not_discarded() -> None:
 
     with pytest.raises(AssertionError, match="last watch"):
         index.discard(group)
-
-
-@pytest.mark.parametrize(
-    ("prefix", "end"),
-    [
-        (b"a", b"b"),
-        (b"/q/", b"/q0"),
-        (b"a\xff", b"b"),
-        (b"\xff\xff", b"\0"),
-        (b"", b"\0"),
-    ],
-)
-def test_prefix_end(prefix: bytes, end: bytes) -> None:
-    """The end of a prefix's range is etcd's clientv3.GetPrefixRangeEnd."""
-    assert prefix_end(prefix) == end
 
 
 def test_a_group_wants_only_its_kinds_of_event() -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from etcdq.actors import limits
 from etcdq.actors.errors import InvalidKeyError
+from etcdq.actors.node.ranges import prefix_end
 from etcdq.server.etcd.keys import (
     ConsumerKey,
     DeliveryKey,
@@ -18,7 +19,6 @@ from etcdq.server.etcd.keys import (
     consumer_identity,
     delivery_key,
     is_queue_name,
-    prefix_end,
 )
 
 UUID = b"8f14e45f-ceea-467f-a0e6-1c0b6d3d7a11"
@@ -158,11 +158,6 @@ def test_parse_any_range(start: bytes, end: bytes, lead: bytes) -> None:
         assert end <= prefix_end(meaning.lead)
     if start.startswith(b"/queue/") and b"\0" != end <= b"/queue0":
         assert USUAL.respell_watched(start, end).start.startswith(b"/q/")
-
-
-def test_prefix_end() -> None:
-    """The end of a prefix's range is the prefix with its last byte raised."""
-    assert prefix_end(b"/q/") == b"/q0"
 
 
 def test_delivery_key() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from etcdq.actors.node.messages import Change, KeyValue
-from etcdq.actors.node.mvcc.key_index import FROM_KEY, KeyIndex
+from etcdq.actors.node.mvcc.key_index import KeyIndex
+from etcdq.actors.node.ranges import FROM_KEY
 
 
 @pytest.fixture
