@@ -40,6 +40,9 @@ JOB_OVERHEAD_BYTES = 512
 LINE_DEAD_MIN = 1_000
 """Entries of removed jobs a line or a heap of delays carries along before it is swept."""
 
+OPEN_DEAD_MIN = 100
+"""Consumers that left whose turn has not come: a queue carries so many along at least."""
+
 OFFER_MESSAGES_MAX = 1_000
 """Messages in one offer, where credit has no limit: what is declined has to be put back."""
 

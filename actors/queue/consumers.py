@@ -168,6 +168,8 @@ class Roster:
         assert not consumer.leaving, "it still has an older watch"
         assert not consumer.held, "it still holds jobs"
         del self._consumers[consumer.identity]
+        if len(self._open) > 2 * len(self._consumers) + limits.OPEN_DEAD_MIN:
+            self._sweep()
 
     def wake(self, consumer: Consumer) -> None:
         """Take note that something about `consumer` changed that may have opened it."""
@@ -185,6 +187,14 @@ class Roster:
             heapq.heappop(waiting)
             consumer.queued = False
         return None
+
+    def _sweep(self) -> None:
+        # Who left without its turn coming lies in the heap still, and each is there once.
+        registered = self._consumers
+        self._open = [
+            entry for entry in self._open if registered.get(entry[1].identity) is entry[1]
+        ]
+        heapq.heapify(self._open)
 
     def _add_watch(self, consumer: Consumer, watch: Address) -> None:
         assert watch not in self._by_watch, "an address names one watch for ever"

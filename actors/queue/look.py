@@ -93,7 +93,7 @@ def listing(message: Look, places: Places, roster: Roster, now_s: float) -> List
     jobs = held_by(message.holder, places, roster)
     state = (RESERVED,) if message.holder is not None else (READY, DELAYED)
     found = (job for job in in_range(jobs, message.start, message.end) if job.state in state)
-    limit = None if message.limit == 0 else message.limit
+    limit = min(message.limit or len(jobs), len(jobs))  # islice takes no number beyond 63 bits
     shown = tuple([view(job, now_s) for job in islice(found, limit)])
     if message.holder is None and is_whole(message.start, message.end):
         count = places.line.live + places.delays.live
@@ -114,7 +114,7 @@ def delivery(message: ReadDelivery, places: Places, now_s: float) -> Listing:
 
 def peek(message: Peek, places: Places, now_s: float) -> Listing:
     """Return the answer to `Peek`; reserved jobs are shown in index order."""
-    state, limit = message.state, message.limit
+    state, limit = message.state, min(message.limit, len(places.all))
     if state is READY:
         jobs, count = places.line.first(limit), places.line.live
     elif state is DELAYED:

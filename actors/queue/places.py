@@ -120,6 +120,7 @@ class Places:
 
         Each gets a new index. Returns how many there were.
         """
+        bound = min(bound, len(self.all))  # islice takes no number beyond 63 bits
         jobs = list(islice(self.buried.values(), bound)) or self.delays.first(bound)
         for job in jobs:
             del self.all[job.index]

@@ -197,10 +197,15 @@ def consumer_identity(segment: bytes) -> str | None:
         return None
 
 
-@lru_cache(maxsize=4096)
 def is_queue_name(name: bytes) -> bool:
     """Say whether `name` can be a queue's: UTF-8, 1 to 200 bytes, no control characters."""
-    if not 1 <= len(name) <= limits.QUEUE_NAME_BYTES_MAX or b"/" in name:
+    return 1 <= len(name) <= limits.QUEUE_NAME_BYTES_MAX and _is_name_text(name)
+
+
+@lru_cache(maxsize=4096)
+def _is_name_text(name: bytes) -> bool:
+    # Only names of a bounded size come here: the cache keeps what it was asked about.
+    if b"/" in name:
         return False
     try:
         text = name.decode()

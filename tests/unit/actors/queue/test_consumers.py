@@ -55,3 +55,37 @@ def test_finding_the_next_consumer_does_not_walk_the_full_ones() -> None:
             hold(consumer, number, b"x")
     assert roster.first_open(1) is consumer
     assert len(roster._open) == 1
+
+
+def test_who_left_is_not_kept() -> None:
+    """Consumers that come and go behind one that is first in line leave nothing behind."""
+    roster = Roster()
+    first = roster.add("c0", watch("w0"), 0.0)
+    for number in range(1, 10_000):
+        consumer = roster.add(f"c{number}", watch(f"w{number}"), 0.0)
+        roster.end_watch(consumer, watch(f"w{number}"))
+        roster.remove(consumer)
+
+    assert len(roster._open) < 500
+    assert roster.first_open(1) is first
+
+
+def test_who_stays_keeps_its_turn() -> None:
+    """What goes with those that left are only they: the others' turns are as before."""
+    roster = Roster()
+    stay = [roster.add(f"s{number}", watch(f"s{number}"), 0.0) for number in range(3)]
+    for number in range(1_000):
+        consumer = roster.add("c", watch(f"w{number}"), 0.0)
+        roster.end_watch(consumer, watch(f"w{number}"))
+        roster.remove(consumer)
+    again = roster.add("c", watch("again"), 0.0)
+
+    turns = []
+    for number in range(4):
+        consumer = roster.first_open(1)
+        assert consumer is not None
+        turns.append(consumer)
+        consumer.credit = Credit(1, 0)
+        hold(consumer, number, b"x")
+
+    assert turns == [*stay, again]

@@ -1,5 +1,7 @@
 """The forms of a key under a queue prefix, and what ranges over them mean."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -212,3 +214,13 @@ def test_spelling_writes_keys() -> None:
     """Registry keys are written in the canonical spelling."""
     assert USUAL.queue_key(b"jobs") == b"/q/jobs"
     assert USUAL.consumer_key(b"jobs", UUID) == b"/q/jobs/c/" + UUID
+
+
+def test_names_that_are_too_long_are_not_remembered() -> None:
+    """What is remembered about names is bounded in bytes: a client can send 2 MB as a name."""
+    long = bytes([120]) * 1_000_000
+    kept = sys.getrefcount(long)
+
+    assert not is_queue_name(long)
+
+    assert sys.getrefcount(long) == kept
