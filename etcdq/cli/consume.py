@@ -37,8 +37,8 @@ def consume(
     """Take messages from the queue NAME, print each body as a line and acknowledge it.
 
     Ends after --count messages, or at SIGTERM or SIGINT when the message in hand is done; a second
-    signal ends it now. A lost connection is made again. The server hands messages over ahead (256
-    by default): those left at the end are buried, and `etcdq queue kick NAME` returns them.
+    signal ends it now. A lost connection is made again. One message is in hand at a time; one that
+    is left unacknowledged is buried at the end, and `etcdq queue kick NAME` returns it.
 
     Exit codes: 0 every message in hand was acknowledged, 1 the server or the output failed,
     2 wrong usage, 3 some were left unacknowledged.
@@ -65,19 +65,32 @@ class _Work:
     waiting: trio.CancelScope = field(default_factory=trio.CancelScope)
     working: trio.CancelScope = field(default_factory=trio.CancelScope)
 
-    async def take_all(self, messages: Messages) -> None:
-        """Take messages until there are enough or a signal says so."""
+    async def take_all(self, messages: Messages) -> Message | None:
+        """Take messages until there are enough or a signal says so.
+
+        Returns:
+            The last one if it is done: to be acknowledged when the watch has ended, for until then
+            the acknowledgement would bring another one.
+        """
         with self.waiting:
             async for message in messages:
                 with trio.CancelScope(shield=True) as self.working:
-                    await self._take(message)
+                    done = await self._do(message)
+                    self.done += 1
+                    if self.done == self.count or self.waiting.cancel_called:
+                        return message if done else None
+                    if done:
+                        await self.acknowledge(message)
                 if self.working.cancelled_caught:
                     self.unacknowledged += 1
-                self.done += 1
-                if self.done == self.count:
-                    return
+        return None
 
-    async def _take(self, message: Message) -> None:
+    async def acknowledge(self, message: Message) -> None:
+        """Acknowledge, and say so if it came too late."""
+        if not await message.ack():
+            _say(f"message {_shown(message)} was gone, or handed out again, before this")
+
+    async def _do(self, message: Message) -> bool:
         if self.command is None:
             sys.stdout.buffer.write(message.body + b"\n")
             sys.stdout.buffer.flush()
@@ -87,12 +100,10 @@ class _Work:
                 self.command, shell=True, stdin=message.body, check=False
             )
             code = process.returncode
-        key = message.key.decode("utf-8", "backslashreplace")
         if code != 0:
             self.unacknowledged += 1
-            _say(f"message {key} is not acknowledged: the command ended with {code}")
-        elif not await message.ack():
-            _say(f"message {key} was gone, or handed out again, before it was acknowledged")
+            _say(f"message {_shown(message)} is not acknowledged: the command ended with {code}")
+        return code == 0
 
     async def heed_signals(self, *, task_status: trio.TaskStatus[None]) -> None:
         """At the first signal wait for no further message, at the second stop at once."""
@@ -110,8 +121,10 @@ async def _consume(client: Client, name: str, consumer: UUID | None, work: _Work
     async with trio.open_nursery() as nursery:
         await nursery.start(work.heed_signals)
         try:
-            async with queue.consume(consumer) as messages:
-                await work.take_all(messages)
+            async with queue.consume(consumer, credit=1) as messages:
+                last = await work.take_all(messages)
+            if last is not None:
+                await work.acknowledge(last)
         except (EtcdqError, OSError) as error:
             failure = error  # raised outside of the nursery, which would wrap it in a group
         nursery.cancel_scope.cancel()
@@ -124,6 +137,10 @@ async def _tell_buried(queue: Queue) -> None:
     buried = (await queue.statistics()).summary.buried
     if buried:
         _say(f"{buried} buried in {queue.name}: `etcdq queue kick {queue.name}` returns them")
+
+
+def _shown(message: Message) -> str:
+    return message.key.decode("utf-8", "backslashreplace")
 
 
 def _say(text: str) -> None:

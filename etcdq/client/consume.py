@@ -105,10 +105,11 @@ class Messages:
 
 @asynccontextmanager
 async def open_messages(
-    transport: Transport, keys: QueueKeys, consumer: UUID
+    transport: Transport, keys: QueueKeys, consumer: UUID, credit: int | None
 ) -> AsyncIterator[Messages]:
     """Register a consumer, and end it when the body is left."""
-    stream = WatchStream(transport, ConsumePlan(transport, keys.consumer(consumer)))
+    metadata = None if credit is None else {"etcdq-credit": str(credit)}
+    stream = WatchStream(transport, ConsumePlan(transport, keys.consumer(consumer)), metadata)
     try:
         await stream.open()
         yield Messages(stream, consumer)

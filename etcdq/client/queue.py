@@ -69,7 +69,9 @@ class Queue:
         return keys
 
     @asynccontextmanager
-    async def consume(self, consumer: UUID | None = None) -> AsyncIterator[Messages]:
+    async def consume(
+        self, consumer: UUID | None = None, *, credit: int | None = None
+    ) -> AsyncIterator[Messages]:
         """Register a consumer: `async with queue.consume() as messages:`.
 
         It is registered when the body begins. The server hands over messages ahead of their
@@ -82,11 +84,16 @@ class Queue:
 
         Args:
             consumer: the identity; None draws one. A second consumer with the same UUID takes over.
+            credit: unacknowledged messages it will hold at most; None for the node's default. With
+                1 nothing is handed over ahead.
 
         Raises:
             ConsumerReplacedError: from the iteration, when another one took over.
         """
-        async with open_messages(self._transport, self._keys, consumer or uuid4()) as messages:
+        if credit is not None and credit < 1:
+            raise InvalidArgumentError(f"credit {credit}: at least one message")
+        identity = consumer or uuid4()
+        async with open_messages(self._transport, self._keys, identity, credit) as messages:
             yield messages
 
     async def statistics(self) -> QueueStatistics:

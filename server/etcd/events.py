@@ -40,11 +40,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 
 class StreamOpened(msgspec.Struct, frozen=True, gc=False):
-    """A streaming call begins."""
+    """A streaming call begins. `metadata`: the fields of its headers that begin with `etcdq-`."""
 
     stream_id: int
     method: MethodLike
     deadline_s: float | None
+    metadata: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class StreamMessage(msgspec.Struct, frozen=True, gc=False):

@@ -116,7 +116,7 @@ class Transport(Connection):
         stream.reader = MessageReader(self._message_bytes_max, gzip=head.gzip)
         if head.method.streaming:
             stream.told = True
-            opened = StreamOpened(stream.stream_id, head.method, stream.deadline_s)
+            opened = StreamOpened(stream.stream_id, head.method, stream.deadline_s, head.metadata)
             self._events.append(opened)
         else:
             self._expect_more(stream)

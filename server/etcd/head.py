@@ -21,6 +21,7 @@ UNIMPLEMENTED: Final = 12
 RESOURCE_EXHAUSTED: Final = 8
 INVALID_ARGUMENT: Final = 3
 
+_OURS: Final = b"etcdq-"
 _TIMEOUT: Final = b"grpc-timeout"
 _TIMEOUT_UNITS_S: Final = {
     b"n": 1e-9,
@@ -72,6 +73,8 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     gzip: bool = False
     content_length: int | None = None
     refusal: Refusal | None = None
+    metadata: tuple[Field, ...] = ()
+    """Of a streaming call: the fields that are ours, `etcdq-...`."""
 
 
 class HeadReader:
@@ -113,7 +116,9 @@ class HeadReader:
         if timeout_s is None:
             shown = text[:32].decode("latin-1")
             return _refused(INTERNAL, f'malformed grpc-timeout: "{shown}"')
-        return Head(head.plain, head.method, timeout_s, head.gzip, head.content_length)
+        return Head(
+            head.plain, head.method, timeout_s, head.gzip, head.content_length, None, head.metadata
+        )
 
 
 def parse_timeout(text: bytes) -> float | None:
@@ -215,7 +220,10 @@ def _call(
         return Head(False, refusal=Refusal(UNIMPLEMENTED, text, accept_encoding=True))
     gzip = encoding == b"gzip"
     plain = not (gzip or method.streaming or content_length is not None)
-    return Head(plain, method, None, gzip, content_length)
+    metadata: tuple[Field, ...] = ()
+    if method.streaming:
+        metadata = tuple(field for field in regular.items() if field[0].startswith(_OURS))
+    return Head(plain, method, None, gzip, content_length, metadata=metadata)
 
 
 def _refused(

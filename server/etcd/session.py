@@ -16,6 +16,7 @@ from etcdq.actors.effect import Reply
 from etcdq.actors.errors import EtcdqError
 from etcdq.actors.message import Address, Handle
 from etcdq.server.etcd.context import Ask, Context, Unary, Unbuilt, WatchMethod
+from etcdq.server.etcd.credit import asked_credit
 from etcdq.server.etcd.errors import status_of
 from etcdq.server.etcd.events import (
     Event,
@@ -250,7 +251,11 @@ class Session:
                 return self._too_late(stream_id)
             self._deadlines[stream_id] = deadline_s
             self._earliest_s = min(self._earliest_s, deadline_s)
-        self._streams[stream_id] = WatchStream(self, stream_id)
+        try:
+            credit = asked_credit(event.metadata, self.context.door.settings.credit)
+        except EtcdqError as error:
+            return self._refuse(stream_id, error)
+        self._streams[stream_id] = WatchStream(self, stream_id, credit)
         self.transport.open_answer(stream_id)
         return None
 

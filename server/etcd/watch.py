@@ -8,7 +8,7 @@ from etcdq.actors import limits
 from etcdq.actors.consumer.core import ConsumerCore
 from etcdq.actors.errors import EtcdqError, InvalidKeyError
 from etcdq.actors.node import messages as keys
-from etcdq.actors.queue.messages import Register
+from etcdq.actors.queue.messages import Credit, Register
 from etcdq.server.etcd.frames import ErrorCode
 from etcdq.server.etcd.keys import ConsumerKey, QueueKey, consumer_identity
 from etcdq.server.etcd.pb import rpc_pb2
@@ -31,8 +31,9 @@ Watch = ConsumerWatch | KeysWatch
 class WatchStream:
     """One Watch call of a session. `watches` are those that live, by watch id."""
 
-    def __init__(self, session: Session, stream_id: int) -> None:
+    def __init__(self, session: Session, stream_id: int, credit: Credit) -> None:
         self.session = session
+        self._credit = credit
         self.stream_id = stream_id
         self.transport = session.transport
         self.context = session.context
@@ -127,7 +128,7 @@ class WatchStream:
         overhead_bytes = limits.EVENT_OVERHEAD_BYTES + len(lead)
         core = ConsumerCore(consumer, queue, address, timeout_s, overhead_bytes)
         self._enter(ConsumerWatch(self, watch_id, address, core, lead))
-        queue.post(Register(address, address, consumer, session.peer, door.settings.credit))
+        queue.post(Register(address, address, consumer, session.peer, self._credit))
 
     def _create_keys(
         self,
