@@ -93,5 +93,3 @@ def cut(news: list[Change], now: int) -> tuple[tuple[Change, ...], int]:
 def without_prev(change: Change) -> Change:
     """Return the change as a watch sees it that did not ask for previous values."""
     return change if change.prev is None else Change(change.kv, change.deleted)
-
-
