@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 
 from hpack import Encoder
 
-from etcdq.server.etcd import frames
-from etcdq.server.etcd.events import Request, TransportLimits
-from etcdq.server.etcd.grpc import Transport
+from etcdq.server.etcd.transport import frames
+from etcdq.server.etcd.transport.events import Request, TransportLimits
+from etcdq.server.etcd.transport.grpc import Transport
 
 CALLS = 8_000
 BATCH = 8

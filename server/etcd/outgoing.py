@@ -3,7 +3,7 @@
 from collections import deque
 from typing import Final
 
-from etcdq.server.etcd.grpc import Transport
+from etcdq.server.etcd.transport.grpc import Transport
 
 NOT_FRAMED: Final = -1
 

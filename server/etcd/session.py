@@ -18,7 +18,8 @@ from etcdq.actors.message import Address, Handle
 from etcdq.server.etcd.context import Ask, Context, Unary, Unbuilt, WatchMethod
 from etcdq.server.etcd.credit import asked_credit
 from etcdq.server.etcd.errors import status_of
-from etcdq.server.etcd.events import (
+from etcdq.server.etcd.methods import METHODS
+from etcdq.server.etcd.transport.events import (
     Event,
     Request,
     StreamGone,
@@ -26,9 +27,8 @@ from etcdq.server.etcd.events import (
     StreamOpened,
     TransportLimits,
 )
-from etcdq.server.etcd.frames import ErrorCode
-from etcdq.server.etcd.grpc import Transport
-from etcdq.server.etcd.methods import METHODS
+from etcdq.server.etcd.transport.frames import ErrorCode
+from etcdq.server.etcd.transport.grpc import Transport
 from etcdq.server.etcd.watch import WatchStream
 from etcdq.server.etcd.watches import ConsumerWatch, KeysWatch
 

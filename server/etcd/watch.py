@@ -9,9 +9,9 @@ from etcdq.actors.consumer.core import ConsumerCore
 from etcdq.actors.errors import EtcdqError, InvalidKeyError
 from etcdq.actors.node import messages as keys
 from etcdq.actors.queue.messages import Credit, Register
-from etcdq.server.etcd.frames import ErrorCode
 from etcdq.server.etcd.keys import ConsumerKey, QueueKey, consumer_identity
 from etcdq.server.etcd.pb import rpc_pb2
+from etcdq.server.etcd.transport.frames import ErrorCode
 from etcdq.server.etcd.watches import ConsumerWatch, KeysWatch
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from etcdq.server.etcd import frames
-from etcdq.server.etcd.frames import ErrorCode, frame, rst_stream, window_update
+from etcdq.server.etcd.transport import frames
+from etcdq.server.etcd.transport.frames import ErrorCode, frame, rst_stream, window_update
 from tests.support.raw_http2 import PING, POST, Frame, RawClient, data, priority, settings
 
 DUMMY = [(b"x-dummy", b"x" * 40)]

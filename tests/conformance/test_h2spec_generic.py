@@ -6,8 +6,8 @@ whole way of an answer.
 
 import pytest
 
-from etcdq.server.etcd import frames
-from etcdq.server.etcd.frames import frame, rst_stream, window_update
+from etcdq.server.etcd.transport import frames
+from etcdq.server.etcd.transport.frames import frame, rst_stream, window_update
 from tests.support.raw_http2 import GET, PING, POST, Frame, RawClient, data, priority, settings
 
 WINDOW_0 = (frames.SETTING_INITIAL_WINDOW_SIZE, 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from etcdq.server.etcd.frames import ErrorCode
+from etcdq.server.etcd.transport.frames import ErrorCode
 from tests.support.raw_http2 import GET, RawClient
 
 NAME = b"\x00\x85\xf2\xb2\x4a\x84\xff"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from etcdq.server.etcd import frames
-from etcdq.server.etcd.frames import ErrorCode, frame, rst_stream
+from etcdq.server.etcd.transport import frames
+from etcdq.server.etcd.transport.frames import ErrorCode, frame, rst_stream
 from tests.support.raw_http2 import GET, POST, RawClient, data
 
 METHOD, SCHEME, PATH, AUTHORITY = GET

@@ -5,9 +5,9 @@ Where h2spec takes a stream error or a connection error, ours say which of the t
 
 import pytest
 
-from etcdq.server.etcd import frames
-from etcdq.server.etcd.events import TransportLimits
-from etcdq.server.etcd.frames import ErrorCode, frame, rst_stream, window_update
+from etcdq.server.etcd.transport import frames
+from etcdq.server.etcd.transport.events import TransportLimits
+from etcdq.server.etcd.transport.frames import ErrorCode, frame, rst_stream, window_update
 from tests.support.raw_http2 import GET, PING, POST, RawClient, data, priority, settings
 
 DUMMY = [(b"x-dummy", b"x" * 40)]

@@ -17,7 +17,7 @@ import pytest
 from hpack import Encoder
 
 from etcdq.actors import limits
-from etcdq.server.etcd import frames
+from etcdq.server.etcd.transport import frames
 from tests.support.calls import Calls
 from tests.support.processes import start_etcdq
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from etcdq.server.etcd import frames
+from etcdq.server.etcd.transport import frames
 from tests.support.core_world import CoreLink, CoreWorld
 from tests.support.etcd_client import ONE, Client
 from tests.support.etcd_peer import Peer

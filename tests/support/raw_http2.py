@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 from hpack import Decoder, Encoder
 
-from etcdq.server.etcd import frames
-from etcdq.server.etcd.events import Event, TransportLimits
-from etcdq.server.etcd.frames import ErrorCode, frame
-from etcdq.server.etcd.grpc import Transport
+from etcdq.server.etcd.transport import frames
+from etcdq.server.etcd.transport.events import Event, TransportLimits
+from etcdq.server.etcd.transport.frames import ErrorCode, frame
+from etcdq.server.etcd.transport.grpc import Transport
 
 GET = [
     (b":method", b"GET"),

@@ -13,11 +13,11 @@ from struct import Struct
 from typing import Final
 
 from etcdq.actors import limits
-from etcdq.server.etcd import frames
-from etcdq.server.etcd.events import TransportLimits
-from etcdq.server.etcd.hpack import TABLE_SIZE_ZERO, Field, literal_block
-from etcdq.server.etcd.messages import PREFIX
-from etcdq.server.etcd.stream import Stream
+from etcdq.server.etcd.transport import frames
+from etcdq.server.etcd.transport.events import TransportLimits
+from etcdq.server.etcd.transport.hpack import TABLE_SIZE_ZERO, Field, literal_block
+from etcdq.server.etcd.transport.message_reader import PREFIX
+from etcdq.server.etcd.transport.stream import Stream
 
 _CONTENT_TYPE: Final[Field] = (b"content-type", b"application/grpc")
 _HEADERS_BLOCK: Final = literal_block([(b":status", b"200"), _CONTENT_TYPE])

@@ -13,8 +13,8 @@ import math
 from typing import Final
 
 from etcdq.actors import limits
-from etcdq.server.etcd import head as codes
-from etcdq.server.etcd.events import (
+from etcdq.server.etcd.transport import head as codes
+from etcdq.server.etcd.transport.events import (
     Event,
     Methods,
     Request,
@@ -24,13 +24,13 @@ from etcdq.server.etcd.events import (
     TransportLimits,
     TransportStatistics,
 )
-from etcdq.server.etcd.frames import END_HEADERS, ErrorCode
-from etcdq.server.etcd.head import Head, Refusal
-from etcdq.server.etcd.hpack import Field, literal_block
-from etcdq.server.etcd.http2 import Connection
-from etcdq.server.etcd.messages import MessageError, MessageReader
-from etcdq.server.etcd.sending import status_fields
-from etcdq.server.etcd.stream import Stream
+from etcdq.server.etcd.transport.frames import END_HEADERS, ErrorCode
+from etcdq.server.etcd.transport.head import Head, Refusal
+from etcdq.server.etcd.transport.hpack import Field, literal_block
+from etcdq.server.etcd.transport.http2 import Connection
+from etcdq.server.etcd.transport.message_reader import MessageError, MessageReader
+from etcdq.server.etcd.transport.sending import status_fields
+from etcdq.server.etcd.transport.stream import Stream
 
 _DEADLINE_EXCEEDED: Final = 4
 _STALL_CHECK_S: Final = limits.ANSWER_STALL_TIMEOUT_S / 4

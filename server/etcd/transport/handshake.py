@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from etcdq.actors import limits
-from etcdq.server.etcd import frames
+from etcdq.server.etcd.transport import frames
 
 _TLS_HANDSHAKE: Final = 0x16
 _METHODS: Final = (

@@ -5,7 +5,7 @@ well-behaved client does any number of times (calls that finish) is in no budget
 """
 
 from etcdq.actors import limits
-from etcdq.server.etcd.frames import ConnectionFault, ErrorCode
+from etcdq.server.etcd.transport.frames import ConnectionFault, ErrorCode
 
 
 class Budget:

@@ -21,14 +21,19 @@ from struct import Struct
 from typing import Final
 
 from etcdq.actors import limits
-from etcdq.server.etcd import frames, handshake
-from etcdq.server.etcd.control import Control, check_dependency
-from etcdq.server.etcd.events import Event, Methods, Request, TransportLimits
-from etcdq.server.etcd.frames import ConnectionFault, ErrorCode, StreamFault, protocol_error
-from etcdq.server.etcd.head import Head, HeadReader, MalformedError, check_trailers
-from etcdq.server.etcd.hpack import HeaderDecoder, HpackError
-from etcdq.server.etcd.messages import PREFIX
-from etcdq.server.etcd.stream import Stream
+from etcdq.server.etcd.transport import frames, handshake
+from etcdq.server.etcd.transport.control import Control, check_dependency
+from etcdq.server.etcd.transport.events import Event, Methods, Request, TransportLimits
+from etcdq.server.etcd.transport.frames import (
+    ConnectionFault,
+    ErrorCode,
+    StreamFault,
+    protocol_error,
+)
+from etcdq.server.etcd.transport.head import Head, HeadReader, MalformedError, check_trailers
+from etcdq.server.etcd.transport.hpack import HeaderDecoder, HpackError
+from etcdq.server.etcd.transport.message_reader import PREFIX
+from etcdq.server.etcd.transport.stream import Stream
 
 _FRAME_HEAD: Final = frames.FRAME_HEAD.unpack_from
 _DATA_HEAD: Final = Struct(">IBIBI").unpack_from

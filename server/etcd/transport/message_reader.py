@@ -5,7 +5,7 @@ from struct import Struct
 from typing import Final
 
 from etcdq.actors.errors import RemoteProtocolError
-from etcdq.server.etcd.head import INTERNAL, RESOURCE_EXHAUSTED
+from etcdq.server.etcd.transport.head import INTERNAL, RESOURCE_EXHAUSTED
 
 PREFIX: Final = Struct(">BI")
 """Whether the message is compressed, and its length."""

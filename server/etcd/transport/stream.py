@@ -6,8 +6,8 @@ None, its client has ended its side and its send window is the peer's initial on
 
 from collections import deque
 
-from etcdq.server.etcd.head import Head
-from etcdq.server.etcd.messages import MessageReader
+from etcdq.server.etcd.transport.head import Head
+from etcdq.server.etcd.transport.message_reader import MessageReader
 
 
 class Stream:

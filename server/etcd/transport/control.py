@@ -8,12 +8,17 @@ import math
 from typing import Final
 
 from etcdq.actors import limits
-from etcdq.server.etcd import frames
-from etcdq.server.etcd.events import Event, StreamGone, TransportLimits
-from etcdq.server.etcd.flood import Flood
-from etcdq.server.etcd.frames import ConnectionFault, ErrorCode, StreamFault, protocol_error
-from etcdq.server.etcd.sending import Sender
-from etcdq.server.etcd.stream import Stream
+from etcdq.server.etcd.transport import frames
+from etcdq.server.etcd.transport.events import Event, StreamGone, TransportLimits
+from etcdq.server.etcd.transport.flood import Flood
+from etcdq.server.etcd.transport.frames import (
+    ConnectionFault,
+    ErrorCode,
+    StreamFault,
+    protocol_error,
+)
+from etcdq.server.etcd.transport.sending import Sender
+from etcdq.server.etcd.transport.stream import Stream
 
 _PING_KEEPALIVE: Final = b"etcdq-ka"
 _PING_DRAIN: Final = b"etcdq-dr"

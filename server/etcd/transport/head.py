@@ -12,9 +12,9 @@ import msgspec
 
 from etcdq.actors import limits
 from etcdq.actors.errors import RemoteProtocolError
-from etcdq.server.etcd.events import MethodLike, Methods
-from etcdq.server.etcd.frames import ConnectionFault, ErrorCode
-from etcdq.server.etcd.hpack import Field
+from etcdq.server.etcd.transport.events import MethodLike, Methods
+from etcdq.server.etcd.transport.frames import ConnectionFault, ErrorCode
+from etcdq.server.etcd.transport.hpack import Field
 
 INTERNAL: Final = 13
 UNIMPLEMENTED: Final = 12
