@@ -173,7 +173,7 @@ class WatchStream:
         whole = self._take_back(watch, _ENDED_HALF_SENT)
         watch.gone(now_s)
         if not whole:
-            return self._stop_half_sent(now_s, _ENDED_HALF_SENT)
+            return self._stop_half_sent(now_s)
         if not watch.announced:
             self._announce(watch, None)
         self._send(
@@ -247,7 +247,7 @@ class WatchStream:
         """
         self._forget(watch)
         if not self._take_back(watch, reason):
-            return self._stop_half_sent(now_s, reason)
+            return self._stop_half_sent(now_s)
         self._send(
             rpc_pb2.WatchResponse(
                 header=self.context.header(),
@@ -277,15 +277,9 @@ class WatchStream:
             other.outgoing.move_up(withdrawn)
         return True
 
-    def _stop_half_sent(self, now_s: float, reason: str) -> None:
+    def _stop_half_sent(self, now_s: float) -> None:
         """Reset the stream. REFUSED_STREAM is what gRPC clients read as UNAVAILABLE."""
-        if self.session.aborted:
-            return
-        others = [watch for watch in self.watches.values() if isinstance(watch, ConsumerWatch)]
-        if any(watch.outgoing.is_framed for watch in others):
-            # Its message would arrive before the reset, and count as not taken.
-            self.session.abort(reason)
-        else:
+        if not self.session.aborted:
             self.session.reset_stream(self.stream_id, ErrorCode.REFUSED_STREAM, now_s)
 
     # what the watches need --------------------------------------------------------------

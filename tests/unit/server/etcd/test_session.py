@@ -101,6 +101,22 @@ def test_deadlines() -> None:
     assert not call.messages
     host.reply(host.keys.heard[1].to, FOUND)
     assert other.status == 0
+    assert host.session._deadlines == {}
+
+
+def test_deadlines_of_calls_that_were_reset() -> None:
+    """The deadline of a call that its client reset is forgotten with it."""
+    host = DoorHost()
+    unary = host.call(KV + "Range", RANGE, ("grpc-timeout", "2S"))
+    watch = host.peer.open(WATCH, ("grpc-timeout", "2S"))
+    host.pump()
+    assert len(host.session._deadlines) == 2
+
+    host.peer.reset(unary)
+    host.peer.reset(watch)
+    host.pump()
+
+    assert host.session._deadlines == {}
 
 
 def test_an_idle_session_has_no_deadline() -> None:

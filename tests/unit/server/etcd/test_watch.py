@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from etcdq.actors import limits
 from etcdq.actors.message import Address
 from etcdq.actors.node import messages as keys
 from etcdq.actors.queue import messages as queue
@@ -178,6 +179,20 @@ def test_progress_is_asked_once_at_a_time() -> None:
     told = [rpc_pb2.WatchResponse.FromString(one) for one in host.stream.messages]
     assert [(one.watch_id, one.header.revision) for one in told] == [(-1, 7), (-1, 8)]
     assert host.keys.heard == []
+
+
+def test_who_reads_may_ask_for_ever() -> None:
+    """Requests are only counted while their answers are not read."""
+    host = WatchHost()
+    data = rpc_pb2.WatchRequest(
+        cancel_request=rpc_pb2.WatchCancelRequest(watch_id=9)
+    ).SerializeToString()
+    host.pump()
+    stream = host.session._streams[host.stream.stream_id]
+    for _ in range(limits.UNREAD_WATCH_REQUESTS_MAX + 10):
+        stream.take(data, 0.0)
+    host.pump()
+    assert not host.stream.ended
 
 
 def test_reset_ends_all() -> None:
