@@ -57,6 +57,9 @@ RESPONSE_EVENTS_BYTES_MAX = 1_048_576
 EVENT_OVERHEAD_BYTES = 96
 """What an event adds to its key and body on the wire, at most: field tags, lengths, revisions."""
 
+RESPONSE_OVERHEAD_BYTES = 64
+"""What a watch response adds to its events, at most: prefix, header and watch id."""
+
 # transport ----------------------------------------------------------------------------------
 
 FRAME_BYTES_MAX = 16_384
@@ -120,6 +123,10 @@ FRAME_TIMEOUT_S = 20.0
 
 LINGERING_STREAMS_MAX = 1_024
 """Streams we reset whose late frames we still recognise: more are not under way in a window."""
+
+SKIPPED_RANGES_MAX = 16
+"""Gaps between a client's stream ids of which we know that it left them out: clients leave none,
+and a late use of an older one is told in other words."""
 
 REQUEST_TIMEOUT_S = 60.0
 """A message that has begun (a unary call: its headers) is complete by then; 2 MiB in it is

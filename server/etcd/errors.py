@@ -24,24 +24,19 @@ from etcdq.actors.node.mvcc.errors import (
     KeyNotFoundError,
     LeaseNotFoundError,
 )
-
-INVALID_ARGUMENT: Final = 3
-NOT_FOUND: Final = 5
-RESOURCE_EXHAUSTED: Final = 8
-OUT_OF_RANGE: Final = 11
-UNAVAILABLE: Final = 14
+from etcdq.server.etcd.transport import codes
 
 CODES: Final[dict[type[EtcdqError], int]] = {
-    InvalidArgumentError: INVALID_ARGUMENT,
-    InvalidKeyError: INVALID_ARGUMENT,
-    RequestTooLargeError: INVALID_ARGUMENT,
-    KeyNotFoundError: INVALID_ARGUMENT,
-    NoSuchQueueError: NOT_FOUND,
-    LeaseNotFoundError: NOT_FOUND,
-    CompactedError: OUT_OF_RANGE,
-    FutureRevisionError: OUT_OF_RANGE,
-    OverLimitError: RESOURCE_EXHAUSTED,
-    DrainingError: UNAVAILABLE,
+    InvalidArgumentError: codes.INVALID_ARGUMENT,
+    InvalidKeyError: codes.INVALID_ARGUMENT,
+    RequestTooLargeError: codes.INVALID_ARGUMENT,
+    KeyNotFoundError: codes.INVALID_ARGUMENT,
+    NoSuchQueueError: codes.NOT_FOUND,
+    LeaseNotFoundError: codes.NOT_FOUND,
+    CompactedError: codes.OUT_OF_RANGE,
+    FutureRevisionError: codes.OUT_OF_RANGE,
+    OverLimitError: codes.RESOURCE_EXHAUSTED,
+    DrainingError: codes.UNAVAILABLE,
 }
 
 

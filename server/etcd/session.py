@@ -19,6 +19,7 @@ from etcdq.server.etcd.context import Ask, Context, Unary, Unbuilt, WatchMethod
 from etcdq.server.etcd.credit import asked_credit
 from etcdq.server.etcd.errors import status_of
 from etcdq.server.etcd.methods import METHODS
+from etcdq.server.etcd.transport import codes
 from etcdq.server.etcd.transport.events import (
     Event,
     Request,
@@ -32,7 +33,6 @@ from etcdq.server.etcd.transport.grpc import Transport
 from etcdq.server.etcd.watch import WatchStream
 from etcdq.server.etcd.watches import ConsumerWatch, KeysWatch
 
-DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE = 4, 12, 13, 14
 _STOPPED = "etcdserver: server stopped"
 _TOO_LATE = "context deadline exceeded"
 
@@ -142,7 +142,7 @@ class Session:
         self._draining = True
         self.transport.drain()
         for stream_id in list(self._streams):
-            self._close_stream(stream_id, UNAVAILABLE, _STOPPED, now_s)
+            self._close_stream(stream_id, codes.UNAVAILABLE, _STOPPED, now_s)
 
     @property
     def finished(self) -> bool:
@@ -218,15 +218,15 @@ class Session:
     def _not_a_message(self, stream_id: int, error: DecodeError) -> None:
         self._deadlines.pop(stream_id, None)
         text = f"grpc: error unmarshalling request: {error}"
-        self.transport.finish(stream_id, INTERNAL, text)
+        self.transport.finish(stream_id, codes.INTERNAL, text)
 
     def _too_late(self, stream_id: int) -> None:
-        self.transport.finish(stream_id, DEADLINE_EXCEEDED, _TOO_LATE)
+        self.transport.finish(stream_id, codes.DEADLINE_EXCEEDED, _TOO_LATE)
 
     def _unbuilt(self, stream_id: int, method: Any) -> None:
         assert type(method) is Unbuilt, method
         text = f"etcdq: {method.path} is not built yet"
-        self.transport.finish(stream_id, UNIMPLEMENTED, text)
+        self.transport.finish(stream_id, codes.UNIMPLEMENTED, text)
 
     def _expire_calls(self, now_s: float) -> None:
         for stream_id, deadline_s in list(self._deadlines.items()):
@@ -234,7 +234,7 @@ class Session:
                 del self._deadlines[stream_id]
                 self._calls.pop(stream_id, None)
                 if stream_id in self._streams:
-                    self._close_stream(stream_id, DEADLINE_EXCEEDED, _TOO_LATE, now_s)
+                    self._close_stream(stream_id, codes.DEADLINE_EXCEEDED, _TOO_LATE, now_s)
                 else:
                     self._too_late(stream_id)
         self._earliest_s = min(self._deadlines.values(), default=NEVER_S)
@@ -268,7 +268,7 @@ class Session:
             stream.take(event.message, now_s)
         except DecodeError as error:
             text = f"grpc: error unmarshalling request: {error}"
-            self._close_stream(stream_id, INTERNAL, text, now_s)
+            self._close_stream(stream_id, codes.INTERNAL, text, now_s)
 
     def _close_stream(self, stream_id: int, code: int, text: str, now_s: float) -> None:
         """End a Watch call from our side: by a reset where a message is half sent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from etcdq.actors import limits
 from etcdq.actors.consumer.core import ConsumerCore
 from etcdq.actors.consumer.messages import (
     CancelWatch,
@@ -24,9 +25,6 @@ from etcdq.server.etcd.pb import kv_pb2, rpc_pb2
 
 if TYPE_CHECKING:
     from etcdq.server.etcd.watch import WatchStream
-
-RESPONSE_OVERHEAD_BYTES = 64
-"""Prefix, header and watch id of a watch response, at most."""
 
 
 class ConsumerWatch:
@@ -57,7 +55,7 @@ class ConsumerWatch:
     def hear(self, message: Any, now_s: float) -> None:
         """Take the queue's word."""
         if type(message) is Offer:
-            room = self.stream.room() - RESPONSE_OVERHEAD_BYTES
+            room = self.stream.room() - limits.RESPONSE_OVERHEAD_BYTES
             self._perform(self.core.step(Offered(message, max(0, room)), now_s), now_s)
             self.stream.look_after_write(self)
         elif type(message) is Superseded:

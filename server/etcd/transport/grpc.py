@@ -13,7 +13,7 @@ import math
 from typing import Final
 
 from etcdq.actors import limits
-from etcdq.server.etcd.transport import head as codes
+from etcdq.server.etcd.transport import codes
 from etcdq.server.etcd.transport.events import (
     Event,
     Methods,
@@ -32,7 +32,6 @@ from etcdq.server.etcd.transport.message_reader import MessageError, MessageRead
 from etcdq.server.etcd.transport.sending import status_fields
 from etcdq.server.etcd.transport.stream import Stream
 
-_DEADLINE_EXCEEDED: Final = 4
 _STALL_CHECK_S: Final = limits.ANSWER_STALL_TIMEOUT_S / 4
 
 
@@ -247,7 +246,7 @@ class Transport(Connection):
             stream = self._streams[stream_id]
             if deadline_s <= self._now_s and stream is not None:
                 text = "request was not complete in time"
-                self._fail_call(stream, _DEADLINE_EXCEEDED, text)
+                self._fail_call(stream, codes.DEADLINE_EXCEEDED, text)
         self._half_floor_s = min(self._half.values(), default=math.inf)
 
     def _expire_stalled(self) -> None:

@@ -12,14 +12,10 @@ import msgspec
 
 from etcdq.actors import limits
 from etcdq.actors.errors import RemoteProtocolError
+from etcdq.server.etcd.transport import codes
 from etcdq.server.etcd.transport.events import MethodLike, Methods
 from etcdq.server.etcd.transport.frames import ConnectionFault, ErrorCode
 from etcdq.server.etcd.transport.hpack import Field
-
-INTERNAL: Final = 13
-UNIMPLEMENTED: Final = 12
-RESOURCE_EXHAUSTED: Final = 8
-INVALID_ARGUMENT: Final = 3
 
 _OURS: Final = b"etcdq-"
 _TIMEOUT: Final = b"grpc-timeout"
@@ -115,7 +111,7 @@ class HeadReader:
         timeout_s = parse_timeout(text)
         if timeout_s is None:
             shown = text[:32].decode("latin-1")
-            return _refused(INTERNAL, f'malformed grpc-timeout: "{shown}"')
+            return _refused(codes.INTERNAL, f'malformed grpc-timeout: "{shown}"')
         return Head(
             head.plain, head.method, timeout_s, head.gzip, head.content_length, None, head.metadata
         )
@@ -160,7 +156,7 @@ def _read(fields: list[Field], methods: Methods) -> Head:
     content_length = _content_length(regular.get(b"content-length"))
     if size > limits.HEADER_LIST_BYTES_MAX:
         text = f"header list larger than max ({size} vs. {limits.HEADER_LIST_BYTES_MAX})"
-        return _refused(RESOURCE_EXHAUSTED, text)
+        return _refused(codes.RESOURCE_EXHAUSTED, text)
     return _call(pseudo, regular, content_length, methods)
 
 
@@ -203,21 +199,21 @@ def _call(
     if not _CONTENT_TYPE.fullmatch(content_type):
         shown = content_type[:64].decode("latin-1")
         text = f'invalid gRPC request content-type "{shown}"'
-        return _refused(INVALID_ARGUMENT, text, 415, content_length)
+        return _refused(codes.INVALID_ARGUMENT, text, 415, content_length)
     if pseudo[b":method"] != b"POST":
         text = "gRPC calls use the method POST"
-        return _refused(INTERNAL, text, 405, content_length)
+        return _refused(codes.INTERNAL, text, 405, content_length)
     if _TIMEOUT in regular:
-        return _refused(INTERNAL, "malformed grpc-timeout: more than one")
+        return _refused(codes.INTERNAL, "malformed grpc-timeout: more than one")
     path = pseudo[b":path"]
     method = methods.get(path)
     if method is None:
-        return _refused(UNIMPLEMENTED, _unknown(path, methods))
+        return _refused(codes.UNIMPLEMENTED, _unknown(path, methods))
     encoding = regular.get(b"grpc-encoding", b"identity")
     if encoding not in (b"identity", b"gzip"):
         shown = encoding[:32].decode("latin-1")
         text = f'grpc: Decompressor is not installed for grpc-encoding "{shown}"'
-        return Head(False, refusal=Refusal(UNIMPLEMENTED, text, accept_encoding=True))
+        return Head(False, refusal=Refusal(codes.UNIMPLEMENTED, text, accept_encoding=True))
     gzip = encoding == b"gzip"
     plain = not (gzip or method.streaming or content_length is not None)
     metadata: tuple[Field, ...] = ()

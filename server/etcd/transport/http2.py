@@ -24,12 +24,7 @@ from etcdq.actors import limits
 from etcdq.server.etcd.transport import frames, handshake
 from etcdq.server.etcd.transport.control import Control, check_dependency
 from etcdq.server.etcd.transport.events import Event, Methods, Request, TransportLimits
-from etcdq.server.etcd.transport.frames import (
-    ConnectionFault,
-    ErrorCode,
-    StreamFault,
-    protocol_error,
-)
+from etcdq.server.etcd.transport.frames import ConnectionFault, ErrorCode, StreamFault
 from etcdq.server.etcd.transport.head import Head, HeadReader, MalformedError, check_trailers
 from etcdq.server.etcd.transport.hpack import HeaderDecoder, HpackError
 from etcdq.server.etcd.transport.message_reader import PREFIX
@@ -47,7 +42,6 @@ _DATA: Final = frames.DATA
 _HEADERS: Final = frames.HEADERS
 _END_HEADERS: Final = frames.END_HEADERS
 _WORD_MAX: Final = limits.FRAME_BYTES_MAX << 8 | 0xFF
-_SKIPS_KEPT: Final = 16
 
 
 class Connection(Control):
@@ -227,10 +221,10 @@ class Connection(Control):
         stream_id &= frames.STREAM_ID_MAX  # the reserved bit means nothing
         if self._block_stream_id:
             if kind != frames.CONTINUATION or stream_id != self._block_stream_id:
-                raise protocol_error("header block interrupted by another frame")
+                raise frames.protocol_error("header block interrupted by another frame")
         elif not self._settled:
             if kind != frames.SETTINGS or flags & frames.ACK:
-                raise protocol_error("the first frame is not SETTINGS")
+                raise frames.protocol_error("the first frame is not SETTINGS")
             self._settled = True
         try:
             if kind < len(_HANDLERS):
@@ -285,7 +279,7 @@ class Connection(Control):
 
     def _on_headers(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id == 0:
-            raise protocol_error("HEADERS on stream 0")
+            raise frames.protocol_error("HEADERS on stream 0")
         fragment = frames.unpad(flags, payload)
         if flags & frames.HAS_PRIORITY:
             if len(fragment) < 5:
@@ -302,7 +296,7 @@ class Connection(Control):
 
     def _on_continuation(self, flags: int, stream_id: int, payload: bytes) -> None:
         if not self._block_stream_id:
-            raise protocol_error("CONTINUATION without an open header block")
+            raise frames.protocol_error("CONTINUATION without an open header block")
         self._continuations += 1
         self._block += payload
         if (
@@ -320,11 +314,11 @@ class Connection(Control):
         """A complete header block: a new call, or the trailers of one."""
         end_stream = bool(flags & frames.END_STREAM)
         if stream_id % 2 == 0:
-            raise protocol_error("stream id of a client is even")
+            raise frames.protocol_error("stream id of a client is even")
         if stream_id > self._last_stream_id:
             if stream_id > self._last_stream_id + 2:
                 self._skipped.append(range(self._last_stream_id + 2, stream_id, 2))
-                del self._skipped[:-_SKIPS_KEPT]
+                del self._skipped[: -limits.SKIPPED_RANGES_MAX]
             self._last_stream_id = stream_id
             self._opened += 1
             head = self._decoder.cache.get(block) or self._read_head(stream_id, block)
@@ -344,13 +338,13 @@ class Connection(Control):
         elif stream_id in self._lingering:
             self._pass(stream_id, flags)
         elif any(stream_id in skip for skip in self._skipped):
-            raise protocol_error("stream ids of a client do not rise")
+            raise frames.protocol_error("stream ids of a client do not rise")
         else:
             raise ConnectionFault(ErrorCode.STREAM_CLOSED, "HEADERS on a closed stream")
 
     def _on_data(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id == 0 or self._is_idle(stream_id):
-            raise protocol_error("DATA on an idle stream")
+            raise frames.protocol_error("DATA on an idle stream")
         self._count_received(len(payload))
         data = frames.unpad(flags, payload)
         end_stream = flags & frames.END_STREAM

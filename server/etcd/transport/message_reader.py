@@ -5,7 +5,7 @@ from struct import Struct
 from typing import Final
 
 from etcdq.actors.errors import RemoteProtocolError
-from etcdq.server.etcd.transport.head import INTERNAL, RESOURCE_EXHAUSTED
+from etcdq.server.etcd.transport import codes
 
 PREFIX: Final = Struct(">BI")
 """Whether the message is compressed, and its length."""
@@ -67,13 +67,13 @@ class MessageReader:
     def _check(self, compressed: int, size: int) -> None:
         if compressed > 1:
             text = f"grpc: received unexpected payload format {compressed}"
-            raise MessageError(INTERNAL, text)
+            raise MessageError(codes.INTERNAL, text)
         if compressed and not self._gzip:
             text = "grpc: compressed flag set with identity or empty encoding"
-            raise MessageError(INTERNAL, text)
+            raise MessageError(codes.INTERNAL, text)
         if size > self._bytes_max:
             text = f"grpc: received message larger than max ({size} vs. {self._bytes_max})"
-            raise MessageError(RESOURCE_EXHAUSTED, text)
+            raise MessageError(codes.RESOURCE_EXHAUSTED, text)
 
     def _decompress(self, body: bytes) -> bytes:
         inflate = zlib.decompressobj(_GZIP_WINDOW_BITS)
@@ -81,14 +81,14 @@ class MessageReader:
             message = inflate.decompress(body, self._bytes_max + 1)
         except zlib.error as exc:
             text = f"grpc: failed to decompress the received message: {exc}"
-            raise MessageError(INTERNAL, text) from exc
+            raise MessageError(codes.INTERNAL, text) from exc
         if len(message) > self._bytes_max:
             text = (
                 "grpc: received message after decompression larger than max "
                 f"({len(message)} vs. {self._bytes_max})"
             )
-            raise MessageError(RESOURCE_EXHAUSTED, text)
+            raise MessageError(codes.RESOURCE_EXHAUSTED, text)
         if not inflate.eof or inflate.unused_data:
             text = "grpc: failed to decompress the received message: not one whole gzip member"
-            raise MessageError(INTERNAL, text)
+            raise MessageError(codes.INTERNAL, text)
         return message

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Final
 
 from etcdq.actors import limits
-from etcdq.server.etcd.transport import frames
+from etcdq.server.etcd.transport import codes, frames
 from etcdq.server.etcd.transport.events import TransportLimits
 from etcdq.server.etcd.transport.hpack import TABLE_SIZE_ZERO, Field, literal_block
 from etcdq.server.etcd.transport.message_reader import PREFIX
@@ -30,8 +30,6 @@ _OK_START: Final = frames.frame(frames.HEADERS, _LAST, 0, _OK_BLOCK)[:5]
 _ANSWER_HEAD: Final = Struct(f">5sI{len(_HEADERS_BLOCK)}sIxIxI")
 _ANSWER_TAIL: Final = Struct(f">5sI{len(_OK_BLOCK)}s")
 _ANSWER_BYTES_MAX: Final = limits.FRAME_BYTES_MAX
-
-_RESOURCE_EXHAUSTED: Final = 8
 
 
 def status_fields(code: int, text: str) -> list[Field]:
@@ -103,7 +101,7 @@ class Sender:
         waiting = self.queued_bytes_total
         if waiting and waiting + size > self._limits.queued_answer_bytes_max:
             text = f"{waiting} bytes of answers wait for this connection's window"
-            self.finish(stream_id, _RESOURCE_EXHAUSTED, text)
+            self.finish(stream_id, codes.RESOURCE_EXHAUSTED, text)
             return
         self.send_message(stream_id, message)
         self.finish(stream_id)
