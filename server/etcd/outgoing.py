@@ -6,6 +6,8 @@ from typing import Final
 from etcdq.server.etcd.transport.grpc import Transport
 
 NOT_FRAMED: Final = -1
+NEVER: Final = 1 << 62
+"""A place that no stream and no output comes to."""
 
 
 class Sent:
@@ -39,8 +41,8 @@ class Outgoing:
         """How far up to there the socket has come."""
 
     def send(self, message: bytes) -> None:
-        """Send a response and keep an eye on it."""
-        end = self._transport.send_message(self._stream_id, message)
+        """Send a response and keep an eye on it. On a stream that is gone it is never written."""
+        end = self._transport.send_message(self._stream_id, message) or NEVER
         self.sent.append(Sent(end - len(message) - 5, end))
 
     def look(self, written_position: int) -> tuple[int, bool]:
@@ -55,9 +57,9 @@ class Outgoing:
         sent = self.sent
         while sent:
             first = sent[0]
-            if first.end > framed:
-                break
             if first.output_end == NOT_FRAMED:
+                if first.end > framed:
+                    break
                 first.output_end = transport.output_position
             if first.output_end > written_position:
                 break

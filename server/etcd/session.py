@@ -23,6 +23,7 @@ from etcdq.server.etcd.transport import codes
 from etcdq.server.etcd.transport.events import (
     Event,
     Request,
+    StreamFailed,
     StreamGone,
     StreamMessage,
     StreamOpened,
@@ -149,7 +150,7 @@ class Session:
         """Whether the connection should be closed once its output is written."""
         if self.transport.closing:
             return True
-        return self._draining and not self._calls and not self.transport.open_streams
+        return self._draining and not self.transport.open_streams
 
     def end(self, now_s: float) -> None:
         """The connection is over: consumers end, calls are forgotten."""
@@ -172,6 +173,8 @@ class Session:
                 self._open(event, now_s)  # type: ignore[arg-type]
             elif kind is StreamGone:
                 self._gone(event.stream_id, now_s)
+            elif kind is StreamFailed and event.stream_id in self._streams:
+                self._close_stream(event.stream_id, event.code, event.text, now_s)  # type: ignore[union-attr]
             # StreamHalfClosed ends nothing: events go on until the client resets the stream.
 
     def _call(self, event: Request, now_s: float) -> None:

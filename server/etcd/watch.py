@@ -90,10 +90,10 @@ class WatchStream:
         start = request.key or b"\0"
         end = request.range_end
         watch_id = request.watch_id
-        if watch_id and watch_id in self.watches:
-            return self._refuse(_DUPLICATE)
         if end and end != b"\0" and end <= start:
             return self._refuse(_EMPTY_RANGE)
+        if watch_id and watch_id in self.watches:
+            return self._refuse(_DUPLICATE)
         form = None
         if not end:
             try:
@@ -273,8 +273,9 @@ class WatchStream:
             if framed or self.session.blocked:
                 self.session.abort(reason)
             return False
-        for other in self.watches.values():
-            other.outgoing.move_up(withdrawn)
+        if withdrawn:
+            for other in self.watches.values():
+                other.outgoing.move_up(withdrawn)
         return True
 
     def _stop_half_sent(self, now_s: float) -> None:

@@ -67,7 +67,17 @@ class StreamGone(msgspec.Struct, frozen=True, gc=False):
     stream_id: int
 
 
-Event: TypeAlias = Request | StreamOpened | StreamMessage | StreamHalfClosed | StreamGone
+class StreamFailed(msgspec.Struct, frozen=True, gc=False):
+    """A streaming call broke gRPC's rules: the session is to end it with this status."""
+
+    stream_id: int
+    code: int
+    text: str
+
+
+Event: TypeAlias = (
+    Request | StreamOpened | StreamMessage | StreamHalfClosed | StreamGone | StreamFailed
+)
 
 
 class TransportStatistics(msgspec.Struct, frozen=True, kw_only=True):

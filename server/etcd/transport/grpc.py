@@ -18,6 +18,7 @@ from etcdq.server.etcd.transport.events import (
     Event,
     Methods,
     Request,
+    StreamFailed,
     StreamHalfClosed,
     StreamMessage,
     StreamOpened,
@@ -202,10 +203,13 @@ class Transport(Connection):
         self._end(stream, literal_block(status_fields(refusal.code, refusal.text)))
 
     def _fail_call(self, stream: Stream, code: int, text: str) -> None:
-        """End a call with a status that the session did not choose."""
+        """End a call with a status that the session did not choose. A streaming call is the
+        session's to end: it takes back what waits there."""
         self._release(stream)
-        self._drop_told(stream)
-        self.finish(stream.stream_id, code, text)
+        if stream.told and stream.trailers is None:
+            self._events.append(StreamFailed(stream.stream_id, code, text))
+        else:
+            self.finish(stream.stream_id, code, text)
 
     # What is kept, and for how long -----------------------------------------------------
 

@@ -15,6 +15,7 @@ from tests.support.raw_http2 import METHODS, PUT
 def test_event_is_frozen_and_no_work_for_the_collector(kind: type[msgspec.Struct]) -> None:
     """An event is a value: nobody changes it, and it is never walked by a collection."""
     given = {"stream_id": 1, "method": PUT, "deadline_s": None, "message": b"x", "metadata": ()}
+    given |= {"code": 13, "text": "why"}
     event = kind(**{name: given[name] for name in kind.__struct_fields__})
     assert not gc.is_tracked(event)
     with pytest.raises(AttributeError):

@@ -8,7 +8,7 @@ from etcdq.actors import limits
 from etcdq.server.etcd.transport import frames
 from etcdq.server.etcd.transport.events import (
     Request,
-    StreamGone,
+    StreamFailed,
     StreamHalfClosed,
     StreamMessage,
     StreamOpened,
@@ -72,11 +72,21 @@ def test_message_at_the_limit_passes() -> None:
     assert client.events == [Request(n, PUT, None, b"x" * 1_000) for n in (1, 3)]
 
 
-def test_bad_message_on_a_stream_ends_it_and_tells() -> None:
-    """On a streaming call the session hears that it is gone, and the client gets the status."""
+def session_ends(client: RawClient, failed: object) -> int:
+    """Do what a session does about a call that failed; return the code."""
+    assert isinstance(failed, StreamFailed)
+    client.transport.finish(failed.stream_id, failed.code, failed.text)
+    return failed.code
+
+
+def test_bad_message_on_a_stream_is_the_sessions_to_end() -> None:
+    """On a streaming call the session is told how to end it; what comes later is ignored."""
     client = RawClient(transport_limits=SMALL)
     client.send(client.headers(1, WATCH_CALL, end=False), data(1, prefixed(b"x", 7)))
-    assert client.events == [StreamOpened(1, WATCH, None), StreamGone(1)]
+    client.send(data(1, prefixed(b"late")), data(1, prefixed(b"y", 7)))
+    opened, failed = client.events
+    assert opened == StreamOpened(1, WATCH, None)
+    assert session_ends(client, failed) == 13
     assert client.status(1)[0] == 13
     client.send(data(1, prefixed(b"late")))
     client.assert_alive()
@@ -87,8 +97,12 @@ def test_bad_message_while_an_answer_waits() -> None:
     client = RawClient((WINDOW, 0), transport_limits=SMALL)
     client.send(client.headers(1, WATCH_CALL, end=False))
     client.transport.send_message(1, b"event")
-    client.send(data(1, prefixed(b"x", 7)), data(1, prefixed(b"y"), end=True))
-    assert client.events == [StreamOpened(1, WATCH, None), StreamGone(1)]
+    client.send(data(1, prefixed(b"x", 7)), data(1, prefixed(b"y")))
+    opened, failed = client.events
+    assert opened == StreamOpened(1, WATCH, None)
+    session_ends(client, failed)
+    client.send(data(1, prefixed(b"z"), end=True))
+    assert len(client.events) == 2
     client.send(settings((WINDOW, 100)))
     taken = client.take()
     assert [one.payload for one in taken if one.kind == frames.DATA] == [prefixed(b"event")]
@@ -259,8 +273,10 @@ def test_half_a_message_on_a_stream() -> None:
     client.send(client.headers(1, WATCH_CALL, end=False), data(1, prefixed(b"whole")))
     assert client.transport.next_deadline_s() == float("inf")
     client.send(data(1, prefixed(b"half")[:7]))
-    assert client.transport.expire(client.transport.next_deadline_s()) == [StreamGone(1)]
+    (failed,) = client.transport.expire(client.transport.next_deadline_s())
+    assert session_ends(client, failed) == 4
     assert client.status(1)[0] == 4
+    assert client.transport.next_deadline_s() == float("inf")
 
 
 def test_completed_message_lifts_the_deadline() -> None:
