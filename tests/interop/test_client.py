@@ -1,7 +1,6 @@
 """The client library against servers in processes of their own: ours, and the real etcd."""
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -10,24 +9,10 @@ import trio
 
 import etcdq
 from etcdq import EventKind, JobState
-from tests.support.processes import free_port, run_etcd, run_etcdq
+from tests.support.processes import free_port, run_etcdq
 from tests.support.proxy import open_proxy
 
 TIME_LIMIT_S = 60.0
-
-
-@pytest.fixture(scope="module")
-def ours() -> Iterator[str]:
-    """The endpoint of a node that all tests of this file share: each uses keys of its own."""
-    with run_etcdq() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture(scope="module")
-def real_etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The endpoint of a real etcd."""
-    with run_etcd(tmp_path_factory.mktemp("etcd")) as endpoint:
-        yield endpoint
 
 
 @pytest.fixture(params=["ours", pytest.param("real_etcd", marks=pytest.mark.peer)])
