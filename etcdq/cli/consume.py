@@ -38,7 +38,7 @@ def consume(
 
     Ends after --count messages, or at SIGTERM or SIGINT when the message in hand is done; a second
     signal ends it now. A lost connection is made again. One message is in hand at a time; one that
-    is left unacknowledged is buried at the end, and `etcdq queue kick NAME` returns it.
+    is left unacknowledged is buried, and `etcdq queue kick NAME` returns it.
 
     Exit codes: 0 every message in hand was acknowledged, 1 the server or the output failed,
     2 wrong usage, 3 some were left unacknowledged.
@@ -62,28 +62,33 @@ class _Work:
     command: str | None
     done: int = 0
     unacknowledged: int = 0
+    stopping: bool = False
     waiting: trio.CancelScope = field(default_factory=trio.CancelScope)
     working: trio.CancelScope = field(default_factory=trio.CancelScope)
 
     async def take_all(self, messages: Messages) -> Message | None:
-        """Take messages until there are enough or a signal says so.
+        """Take messages until there are enough, a signal says so, or one is left unacknowledged.
 
         Returns:
             The last one if it is done: to be acknowledged when the watch has ended, for until then
             the acknowledgement would bring another one.
         """
-        with self.waiting:
+        with trio.CancelScope() as self.waiting:
             async for message in messages:
                 with trio.CancelScope(shield=True) as self.working:
                     done = await self._do(message)
                     self.done += 1
-                    if self.done == self.count or self.waiting.cancel_called:
+                    if self.is_over or not done:
                         return message if done else None
-                    if done:
-                        await self.acknowledge(message)
+                    await self.acknowledge(message)
                 if self.working.cancelled_caught:
                     self.unacknowledged += 1
         return None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there were enough messages, or a signal came."""
+        return self.done == self.count or self.stopping
 
     async def acknowledge(self, message: Message) -> None:
         """Acknowledge, and say so if it came too late."""
@@ -110,8 +115,9 @@ class _Work:
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             task_status.started()
             async for _ in signals:
-                if self.waiting.cancel_called:
+                if self.stopping:
                     self.working.cancel()
+                self.stopping = True
                 self.waiting.cancel()
 
 
@@ -121,10 +127,12 @@ async def _consume(client: Client, name: str, consumer: UUID | None, work: _Work
     async with trio.open_nursery() as nursery:
         await nursery.start(work.heed_signals)
         try:
-            async with queue.consume(consumer, credit=1) as messages:
-                last = await work.take_all(messages)
-            if last is not None:
-                await work.acknowledge(last)
+            while not work.is_over:
+                # A message that is left unacknowledged keeps its credit until its watch ends.
+                async with queue.consume(consumer, credit=1) as messages:
+                    last = await work.take_all(messages)
+                if last is not None:
+                    await work.acknowledge(last)
         except (EtcdqError, OSError) as error:
             failure = error  # raised outside of the nursery, which would wrap it in a group
         nursery.cancel_scope.cancel()

@@ -138,17 +138,27 @@ def test_exec(etcdq: Run) -> None:
     assert outcome(etcdq("consume", "exec", "--count", "1", "--exec", "cat >&2")) == (0, "", "bad")
 
 
-def test_what_was_handed_over_beyond_count(etcdq: Run) -> None:
-    """What the server had handed over ahead is told at the end, and a kick returns it."""
+def test_count_takes_no_more_than_it_says(etcdq: Run) -> None:
+    """Nothing is handed over ahead: what is beyond --count still waits, in order."""
     etcdq("produce", "ahead", stdin="1\n2\n3\n")
 
     done = etcdq("consume", "ahead", "--count", "1")
 
-    assert (done.returncode, done.stdout) == (0, "1\n")
-    assert "2 buried in ahead: `etcdq queue kick ahead` returns them" in done.stderr
-    assert etcdq("queue", "kick", "ahead", "--bound", "1").stdout == "1 message kicked\n"
-    assert etcdq("queue", "kick", "ahead").stdout == "1 message kicked\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
     assert etcdq("consume", "ahead", "--count", "2").stdout == "2\n3\n"
+
+
+def test_what_was_left_unacknowledged_is_told_and_can_be_kicked(etcdq: Run) -> None:
+    """However many commands fail, the next message comes; the end names what is buried."""
+    etcdq("produce", "left", stdin="1\n2\n3\n")
+
+    done = etcdq("consume", "left", "--count", "3", "--exec", "grep 3")
+
+    assert (done.returncode, done.stdout) == (3, "3\n")
+    assert "2 buried in left: `etcdq queue kick left` returns them" in done.stderr
+    assert etcdq("queue", "kick", "left", "--bound", "1").stdout == "1 message kicked\n"
+    assert etcdq("queue", "kick", "left").stdout == "1 message kicked\n"
+    assert etcdq("consume", "left", "--count", "2").stdout == "1\n2\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
