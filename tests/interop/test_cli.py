@@ -189,7 +189,8 @@ def test_signal_lets_the_command_finish(etcdq: Run, endpoint: str) -> None:
 
     assert (process.returncode, stdout, stderr) == (0, "1 done\n", "")
     shown = json.loads(etcdq("queue", "show", "finish", "--json").stdout)
-    assert (shown["acknowledged_total"], shown["ready"], shown["buried"]) == (1, 1, 0)
+    counts = shown["summary"]
+    assert (shown["acknowledged_total"], counts["ready"], counts["buried"]) == (1, 1, 0)
 
 
 def test_second_signal_stops_the_command(etcdq: Run, endpoint: str) -> None:
