@@ -185,14 +185,11 @@ def _ask_look(context: Context, form: JobsRange, options: keys.RangeOptions, to:
 
 
 def _answer_range(context: Context, value: keys.KeyRange, asked: Ask) -> bytes:
-    spelled: KeysRange | None = asked.extra
-    kvs = [wire_kv(kv) for kv in value.kvs]
-    if spelled is not None and spelled.lead:
-        skip = len(spelled.canonical)
-        for kv in kvs:
-            kv.key = spelled.lead + kv.key[skip:]
     response = rpc_pb2.RangeResponse(
-        header=context.header(value.revision), kvs=kvs, more=value.more, count=value.count
+        header=context.header(value.revision),
+        kvs=_spelled_kvs(value.kvs, asked.extra),
+        more=value.more,
+        count=value.count,
     )
     return response.SerializeToString()
 
@@ -287,16 +284,22 @@ def _answer_deleted(context: Context, value: queue.Deleted, asked: Ask) -> bytes
 
 
 def _answer_keys_deleted(context: Context, value: keys.KeysDeleted, asked: Ask) -> bytes:
-    spelled: KeysRange | None = asked.extra
-    prevs = [wire_kv(kv) for kv in value.prevs]
-    if spelled is not None and spelled.lead:
-        skip = len(spelled.canonical)
-        for kv in prevs:
-            kv.key = spelled.lead + kv.key[skip:]
     response = rpc_pb2.DeleteRangeResponse(
-        header=context.header(value.revision), deleted=value.deleted, prev_kvs=prevs
+        header=context.header(value.revision),
+        deleted=value.deleted,
+        prev_kvs=_spelled_kvs(value.prevs, asked.extra),
     )
     return response.SerializeToString()
+
+
+def _spelled_kvs(kvs: tuple[keys.KeyValue, ...], spelled: KeysRange | None) -> list[Any]:
+    """Return keys of the key space as etcd's messages, registry keys as the client spells them."""
+    found = [wire_kv(kv) for kv in kvs]
+    if spelled is not None and spelled.lead:
+        skip = len(spelled.canonical)
+        for kv in found:
+            kv.key = spelled.lead + kv.key[skip:]
+    return found
 
 
 def wire_kv(kv: keys.KeyValue) -> Any:

@@ -32,12 +32,10 @@ from etcdq.server.etcd.transport.events import (
 from etcdq.server.etcd.transport.frames import ErrorCode
 from etcdq.server.etcd.transport.grpc import Transport
 from etcdq.server.etcd.watch import WatchStream
-from etcdq.server.etcd.watches import ConsumerWatch, KeysWatch
+from etcdq.server.etcd.watches import ConsumerWatch, Watch
 
 _STOPPED = "etcdserver: server stopped"
 _TOO_LATE = "context deadline exceeded"
-
-Watch = ConsumerWatch | KeysWatch
 
 
 class Session:
@@ -183,11 +181,8 @@ class Session:
         if type(method) is not Unary:
             return self._unbuilt(stream_id, method)
         deadline_s = event.deadline_s
-        if deadline_s is not None:
-            if deadline_s <= now_s:
-                return self._too_late(stream_id)
-            self._deadlines[stream_id] = deadline_s
-            self._earliest_s = min(self._earliest_s, deadline_s)
+        if deadline_s is not None and not self._keep_deadline(stream_id, deadline_s, now_s):
+            return self._too_late(stream_id)
         try:
             request = method.request_type.FromString(event.message)
             asked = method.ask(self.context, request, Address(self.handle, stream_id))
@@ -223,6 +218,14 @@ class Session:
         text = f"grpc: error unmarshalling request: {error}"
         self.transport.finish(stream_id, codes.INTERNAL, text)
 
+    def _keep_deadline(self, stream_id: int, deadline_s: float, now_s: float) -> bool:
+        """Remember until when a call must be answered; False: that is over."""
+        if deadline_s <= now_s:
+            return False
+        self._deadlines[stream_id] = deadline_s
+        self._earliest_s = min(self._earliest_s, deadline_s)
+        return True
+
     def _too_late(self, stream_id: int) -> None:
         self.transport.finish(stream_id, codes.DEADLINE_EXCEEDED, _TOO_LATE)
 
@@ -249,11 +252,8 @@ class Session:
         if type(event.method) is not WatchMethod:
             return self._unbuilt(stream_id, event.method)
         deadline_s = event.deadline_s
-        if deadline_s is not None:
-            if deadline_s <= now_s:
-                return self._too_late(stream_id)
-            self._deadlines[stream_id] = deadline_s
-            self._earliest_s = min(self._earliest_s, deadline_s)
+        if deadline_s is not None and not self._keep_deadline(stream_id, deadline_s, now_s):
+            return self._too_late(stream_id)
         try:
             credit = asked_credit(event.metadata, self.context.door.settings.credit)
         except EtcdqError as error:

@@ -12,7 +12,7 @@ from etcdq.actors.queue.messages import Credit, Register
 from etcdq.server.etcd.keys import ConsumerKey, QueueKey, consumer_identity
 from etcdq.server.etcd.pb import rpc_pb2
 from etcdq.server.etcd.transport.frames import ErrorCode
-from etcdq.server.etcd.watches import ConsumerWatch, KeysWatch
+from etcdq.server.etcd.watches import ConsumerWatch, KeysWatch, Watch
 
 if TYPE_CHECKING:
     from etcdq.server.etcd.session import Session
@@ -24,8 +24,6 @@ _NO_PUT = "etcdq: a consumer receives PUT events only: its watch cannot filter t
 _COMPACTED = "etcdserver: mvcc: required revision has been compacted"
 
 _ENDED_HALF_SENT = "a watch ended with a message of it half written"
-
-Watch = ConsumerWatch | KeysWatch
 
 
 class WatchStream:

@@ -183,6 +183,9 @@ class KeysWatch:
         return event
 
 
+Watch = ConsumerWatch | KeysWatch
+
+
 def _pieces(events: list[kv_pb2.Event], bytes_max: int) -> list[list[kv_pb2.Event]]:
     pieces: list[list[kv_pb2.Event]] = [[]]
     size = 0
