@@ -40,7 +40,6 @@ def queue_statistics(one: v1.ShowResponse) -> QueueStatistics:
     return QueueStatistics(
         summary=queue_summary(one.summary),
         urgent=one.urgent,
-        jobs_total=one.total_jobs,
         puts_total=one.puts,
         deliveries_total=one.deliveries,
         acknowledged_total=one.acknowledgements,

@@ -119,7 +119,6 @@ class QueueStatistics:
 
     summary: QueueSummary
     urgent: int
-    jobs_total: int
     puts_total: int
     deliveries_total: int
     acknowledged_total: int

@@ -111,7 +111,6 @@ def _answer_show(context: Context, one: queue.QueueStatistics, _asked: Ask) -> b
     response = pb.ShowResponse(
         summary=_summary(one),
         urgent=one.urgent,
-        total_jobs=one.puts_total,
         puts=one.puts_total,
         deliveries=one.deliveries_total,
         acknowledgements=one.acknowledged_total,

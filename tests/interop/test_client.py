@@ -321,7 +321,7 @@ async def test_consumer_over_cuts(ours: str, seed: int) -> None:
 
     assert proxy.connections > 12
     assert len(acknowledged) == len(set(acknowledged))
-    assert statistics.jobs_total == 300
+    assert statistics.puts_total == 300
 
 
 async def test_server_restarts() -> None:

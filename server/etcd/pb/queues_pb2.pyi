@@ -53,10 +53,9 @@ class ShowRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class ShowResponse(_message.Message):
-    __slots__ = ("summary", "urgent", "total_jobs", "puts", "deliveries", "acknowledgements", "deletes", "kicks", "dropped_consumers", "body_bytes", "oldest_age_s", "paused_s", "dispatcher", "consumers", "limits")
+    __slots__ = ("summary", "urgent", "puts", "deliveries", "acknowledgements", "deletes", "kicks", "dropped_consumers", "body_bytes", "oldest_age_s", "paused_s", "dispatcher", "consumers", "limits")
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     URGENT_FIELD_NUMBER: _ClassVar[int]
-    TOTAL_JOBS_FIELD_NUMBER: _ClassVar[int]
     PUTS_FIELD_NUMBER: _ClassVar[int]
     DELIVERIES_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGEMENTS_FIELD_NUMBER: _ClassVar[int]
@@ -71,7 +70,6 @@ class ShowResponse(_message.Message):
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     summary: QueueSummary
     urgent: int
-    total_jobs: int
     puts: int
     deliveries: int
     acknowledgements: int
@@ -84,7 +82,7 @@ class ShowResponse(_message.Message):
     dispatcher: str
     consumers: _containers.RepeatedCompositeFieldContainer[Consumer]
     limits: Limits
-    def __init__(self, summary: _Optional[_Union[QueueSummary, _Mapping]] = ..., urgent: _Optional[int] = ..., total_jobs: _Optional[int] = ..., puts: _Optional[int] = ..., deliveries: _Optional[int] = ..., acknowledgements: _Optional[int] = ..., deletes: _Optional[int] = ..., kicks: _Optional[int] = ..., dropped_consumers: _Optional[int] = ..., body_bytes: _Optional[int] = ..., oldest_age_s: _Optional[float] = ..., paused_s: _Optional[float] = ..., dispatcher: _Optional[str] = ..., consumers: _Optional[_Iterable[_Union[Consumer, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ...) -> None: ...
+    def __init__(self, summary: _Optional[_Union[QueueSummary, _Mapping]] = ..., urgent: _Optional[int] = ..., puts: _Optional[int] = ..., deliveries: _Optional[int] = ..., acknowledgements: _Optional[int] = ..., deletes: _Optional[int] = ..., kicks: _Optional[int] = ..., dropped_consumers: _Optional[int] = ..., body_bytes: _Optional[int] = ..., oldest_age_s: _Optional[float] = ..., paused_s: _Optional[float] = ..., dispatcher: _Optional[str] = ..., consumers: _Optional[_Iterable[_Union[Consumer, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ...) -> None: ...
 
 class Consumer(_message.Message):
     __slots__ = ("uuid", "peer", "held_messages", "held_bytes", "credit_messages", "credit_bytes", "since_s")

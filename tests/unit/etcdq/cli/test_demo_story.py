@@ -10,7 +10,6 @@ from etcdq.cli.demo_story import Story
 STATISTICS = QueueStatistics(
     summary=QueueSummary("demo", 0, 0, 0, buried=1, consumers=2, waiting=2),
     urgent=0,
-    jobs_total=3,
     puts_total=3,
     deliveries_total=3,
     acknowledged_total=2,
