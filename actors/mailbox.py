@@ -42,6 +42,14 @@ class Mailbox(Generic[T]):
             self._items = deque()
         return items
 
+    def close(self) -> None:
+        """Drop what was posted, and whatever will be: nobody reads here any more.
+
+        What is posted often names the mailbox it is a reply to, and no garbage collector sees
+        that circle: messages are not tracked.
+        """
+        self._items = deque(maxlen=0)
+
     async def wait_posted(self) -> None:
         """Wait until there is something to take; always a checkpoint."""
         if self._items:

@@ -34,6 +34,7 @@ async def serve_connection(
         log("error", "a session failed", {"peer": shell.peer, "reason": repr(group.exceptions)})
     finally:
         shell.session.end(trio.current_time())
+        shell.mailbox.close()
         await trio.aclose_forcefully(stream)
     if shell.session.aborted:
         log("info", "connection closed", {"peer": shell.peer, "reason": shell.session.aborted})

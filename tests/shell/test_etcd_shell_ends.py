@@ -1,14 +1,18 @@
 """How a session ends, under the mock clock: drain, timeouts of calls, faults."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import trio
-from trio.testing import memory_stream_pair
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
+from etcdq.actors.effect import Reply
 from etcdq.server.etcd.pb import rpc_pb2
 from etcdq.server.etcd.shell import serve_connection
+from tests.support.door_host import a_door
 from tests.support.etcd_client import KV, ONE, TWO, Client
+from tests.support.etcd_peer import Peer
 from tests.support.trio_world import TrioWorld
 from tests.support.worlds import transcript
 
@@ -192,3 +196,26 @@ async def test_a_peer_that_breaks_the_protocol(world: TrioWorld) -> None:
     assert a.peer.goaway == 11  # ENHANCE_YOUR_CALM
     assert await b.list("/q/jobs/c/") == []
     assert [line for line in world.log_lines if line[0] == "error"] == []
+
+
+# what is left -------------------------------------------------------------------------------
+
+
+async def test_a_late_reply_is_not_kept(autojump_clock: trio.abc.Clock) -> None:
+    """What is posted to a connection that is gone goes nowhere, with all that hangs on it."""
+    door = a_door()
+    ours, theirs = memory_stream_pair()
+    peer = Peer()
+    call = peer.open(KV + "Range")
+    peer.send(call, rpc_pb2.RangeRequest(key=b"key").SerializeToString(), end=True)
+    await ours.send_all(peer.take())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(serve_connection, theirs, door, drain=trio.Event()))
+        await wait_all_tasks_blocked()
+        await ours.aclose()
+    keys: Any = door.keys
+    to = keys.take().to
+
+    to.handle.post(Reply(to, None))
+
+    assert len(to.handle) == 0

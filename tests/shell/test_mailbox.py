@@ -18,6 +18,16 @@ async def test_what_was_posted_is_taken_in_order(autojump_clock: trio.abc.Clock)
     assert list(mailbox.take()) == []
 
 
+async def test_a_closed_mailbox_keeps_nothing(autojump_clock: trio.abc.Clock) -> None:
+    """What was not taken and what comes later is dropped."""
+    mailbox: Mailbox[int] = Mailbox()
+    mailbox.post(1)
+    mailbox.close()
+    mailbox.post(2)
+    assert len(mailbox) == 0
+    assert list(mailbox.take()) == []
+
+
 async def test_many_posts_wake_the_reader_once(autojump_clock: trio.abc.Clock) -> None:
     """It finds all of them together."""
     mailbox: Mailbox[int] = Mailbox()
