@@ -340,4 +340,4 @@ class Session:
         if self.transport.unacknowledged_ping_since_s is not None:
             self.abort("it holds consumers and did not answer a ping")
         else:
-            self.transport.ping()
+            self.transport.ping(now_s)

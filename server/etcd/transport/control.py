@@ -51,16 +51,10 @@ class Control(Sender):
         """The output so far is the last: write it, then close the connection."""
         return self._ended or (self._drained and not self._streams)
 
-    def ping(self, now_s: float | None = None) -> None:
-        """Send a PING; `unacknowledged_ping_since_s` tells until it is answered since when.
-
-        Args:
-            now_s: the shell's clock; without it the time of the last receive or expire.
-        """
-        if now_s is not None:
-            self._now_s = now_s
+    def ping(self, now_s: float) -> None:
+        """Send a PING; `unacknowledged_ping_since_s` tells until it is answered since when."""
         if self.unacknowledged_ping_since_s is None:
-            self.unacknowledged_ping_since_s = self._now_s
+            self.unacknowledged_ping_since_s = now_s
         self._out += frames.frame(frames.PING, 0, 0, _PING_KEEPALIVE)
 
     def drain(self) -> None:
