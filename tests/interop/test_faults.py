@@ -9,16 +9,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import grpc
 import pytest
 
 from etcdq.actors import limits
 from etcdq.server.etcd.pb import queues_pb2, rpc_pb2
-from tests.support.etcd_client import KV, ONE, QUEUES, WATCH
+from tests.support.etcd_client import KV, ONE, QUEUES, TWO, WATCH
 from tests.support.etcd_peer import Call, Peer
 from tests.support.processes import clean_environment
 
-PATIENCE_S = 30.0
+PATIENCE_S = 10.0
 DESCRIPTORS = 64
 
 
@@ -46,12 +48,12 @@ class Server:
 
 
 @contextmanager
-def serve(before: Callable[[], None] | None = None) -> Iterator[Server]:
+def serve(*flags: str, before: Callable[[], None] | None = None) -> Iterator[Server]:
     """Run a node on a free port; `before` is called in its process."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "etcdq", "serve", "--log-level", "error"),
-            *("--listen-client-urls", "http://127.0.0.1:0"),
+            *("--listen-client-urls", "http://127.0.0.1:0", *flags),
         ],
         stdout=subprocess.PIPE,
         env=clean_environment(),
@@ -182,7 +184,7 @@ def test_too_few_descriptors() -> None:
     def few() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
 
-    with serve(few) as server:
+    with serve(before=few) as server:
         crowd = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
         began_s, cpu_s = time.monotonic(), server.cpu_s()
         crowd[-1].settimeout(1.0)
@@ -198,3 +200,67 @@ def test_too_few_descriptors() -> None:
 
         assert share < 0.5
         assert server.descriptors() <= DESCRIPTORS
+
+
+def test_a_grpc_client_that_does_not_read() -> None:
+    """A half-sent message ends its call, which a gRPC client reads as UNAVAILABLE; the message
+    goes to the next consumer."""
+    with (
+        serve("--accept-timeout", "300ms", "--consumer-credit", "0,0") as server,
+        grpc.insecure_channel(
+            f"127.0.0.1:{server.port}", [("grpc.max_receive_message_length", -1)]
+        ) as channel,
+    ):
+        slow = consume(channel, ONE)
+        assert next(slow).created
+        for _ in range(3):
+            put = rpc_pb2.PutRequest(key=b"/q/jobs/p/k", value=b"x" * 1_400_000)
+            ask(channel, KV + "Put", put, rpc_pb2.PutResponse)
+        registered = rpc_pb2.RangeRequest(key=f"/q/jobs/c/{ONE}".encode())
+        deadline_s = time.monotonic() + PATIENCE_S
+        while ask(channel, KV + "Range", registered, rpc_pb2.RangeResponse).count:
+            assert time.monotonic() < deadline_s
+        assert end_of(slow) is grpc.StatusCode.UNAVAILABLE
+        show = queues_pb2.ShowRequest(name="jobs")
+        summary = ask(channel, QUEUES + "Show", show, queues_pb2.ShowResponse).summary
+        assert summary.ready >= 1
+        assert summary.ready + summary.buried == 3, "what its window had room for counts as taken"
+
+        other = consume(channel, TWO)
+        assert next(other).created
+        for _ in range(summary.ready):
+            (event,) = next(other).events
+            assert len(event.kv.value) == 1_400_000
+        other.cancel()
+
+
+def end_of(call: Any) -> grpc.StatusCode:
+    """Read a Watch call until it ends with a status, and return that."""
+    try:
+        for _ in call:
+            pass
+    except grpc.RpcError as error:
+        code: grpc.StatusCode = error.code()  # type: ignore[attr-defined]
+        return code
+    return grpc.StatusCode.OK
+
+
+def consume(channel: grpc.Channel, consumer: str) -> Any:
+    """Begin to watch as a consumer of the queue "jobs"; nothing is read yet."""
+    create = rpc_pb2.WatchCreateRequest(key=f"/q/jobs/c/{consumer}".encode())
+    method = channel.stream_stream(
+        WATCH,
+        request_serializer=rpc_pb2.WatchRequest.SerializeToString,
+        response_deserializer=rpc_pb2.WatchResponse.FromString,
+    )
+    return method(iter([rpc_pb2.WatchRequest(create_request=create)]), timeout=PATIENCE_S)
+
+
+def ask(channel: grpc.Channel, path: str, request: Any, reply_type: Any) -> Any:
+    """Make a unary call."""
+    method = channel.unary_unary(
+        path,
+        request_serializer=type(request).SerializeToString,
+        response_deserializer=reply_type.FromString,
+    )
+    return method(request, timeout=PATIENCE_S)
