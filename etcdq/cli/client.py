@@ -1,7 +1,7 @@
 """What the commands that talk to a server have in common."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+import signal
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import click
@@ -38,19 +38,46 @@ def run(function: Callable[..., Awaitable[T]], endpoints: str | None, *args: Any
             return await function(client, *args)
 
     try:
-        with interrupt_aborts():
-            return trio.run(connected)
+        return run_trio(connected)
     except etcdq.InvalidArgumentError as error:
         raise click.UsageError(_plain(error), click.get_current_context()) from error
     except etcdq.EtcdqError as error:
         raise click.ClickException(_plain(error)) from error
 
 
-@contextmanager
-def interrupt_aborts() -> Iterator[None]:
-    """Turn Ctrl-C into click.Abort, also where it hit a task and comes in exception groups."""
+def run_trio(function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    """Run `function(*args)` on Trio; the first Ctrl-C cancels it, a second one hits where it may.
+
+    Left to itself Trio raises KeyboardInterrupt in whatever runs just then, asyncio's callbacks
+    among it, after which a connection may never end.
+
+    Raises:
+        click.Abort: it was interrupted.
+    """
+
+    interrupted = False
+
+    async def cancelled_by_interrupt() -> T:
+        token = trio.lowlevel.current_trio_token()
+
+        def interrupt(*_: object) -> None:
+            nonlocal interrupted
+            interrupted = True
+            signal.signal(signal.SIGINT, before)
+            token.run_sync_soon(scope.cancel)
+
+        with trio.CancelScope() as scope:
+            before = signal.signal(signal.SIGINT, interrupt)
+            try:
+                result = await function(*args)
+            finally:
+                signal.signal(signal.SIGINT, before)
+        if interrupted:
+            raise click.Abort
+        return result
+
     try:
-        yield
+        return trio.run(cancelled_by_interrupt)
     except KeyboardInterrupt:
         raise click.Abort from None
     except BaseExceptionGroup as group:

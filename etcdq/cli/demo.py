@@ -12,7 +12,7 @@ import click
 import trio
 
 import etcdq
-from etcdq.cli.client import interrupt_aborts
+from etcdq.cli.client import run_trio
 from etcdq.cli.demo_stall import StallingConsumer
 from etcdq.cli.demo_story import Story
 
@@ -36,8 +36,7 @@ def demo() -> None:
     logging.getLogger("etcdq").addHandler(logging.NullHandler())
     story = Story()
     try:
-        with interrupt_aborts():
-            trio.run(_play, story)
+        run_trio(_play, story)
     except etcdq.EtcdqError as error:
         raise click.ClickException(error.text) from error
     click.echo(story.summary())

@@ -69,6 +69,7 @@ class WatchStream(Generic[T]):
         self._registered = trio.Event()
         self._failure: Exception | None = None
         self._task: asyncio.Task[None] | None = None
+        self._stopping = False
 
     async def open(self) -> None:
         """Register.
@@ -115,6 +116,9 @@ class WatchStream(Generic[T]):
 
     async def _stop(self) -> None:
         if self._task is not None:
+            # A connection that is lost at this moment cancels the task as well, and grpclib makes
+            # one error of both: the task would not know that it was ours.
+            self._stopping = True
             self._task.cancel()
             await asyncio.wait([self._task])
 
@@ -126,7 +130,7 @@ class WatchStream(Generic[T]):
                 try:
                     await self._watch_once(backoff)
                 except UnavailableError as error:
-                    if not self._registered.is_set():
+                    if self._stopping or not self._registered.is_set():
                         raise
                     wait_s = backoff.next_wait_s()
                     log.warning("%s; watching again in %.2f s", error, wait_s)

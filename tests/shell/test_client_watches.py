@@ -8,6 +8,8 @@ import trio
 from trio.testing import MockClock
 
 import etcdq
+from etcdq.client.stream import WatchStream
+from etcdq.client.watch import KeysPlan
 from tests.support.proxy import behind_proxy
 
 
@@ -154,3 +156,19 @@ async def test_reading_ahead_is_bounded(autojump_clock: MockClock) -> None:
 
         assert messages._stream._buffered < 3000
         assert [(await anext(messages)).body for _ in bodies] == bodies
+
+
+async def test_leaving_while_the_connection_is_lost(autojump_clock: MockClock) -> None:
+    """A watch ends at once, though grpclib takes both cancellations for a lost connection."""
+    async with etcdq.open_node() as node, etcdq.connect(node.endpoint) as client:
+        transport = client._transport
+        stream = WatchStream(transport, KeysPlan(b"k", b"", 0, prev_kv=False))
+        await stream.open()
+
+        async def lose_and_stop() -> None:
+            for channel in transport._channels:
+                channel.close()
+            await stream._stop()
+
+        with trio.fail_after(1):
+            await transport.run(lose_and_stop)
