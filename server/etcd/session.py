@@ -6,7 +6,7 @@ not I/O: it appends to a mailbox.
 """
 
 import uuid
-from typing import Any
+from typing import Any, assert_never
 
 from google.protobuf.message import DecodeError
 
@@ -25,6 +25,7 @@ from etcdq.server.etcd.transport.events import (
     Request,
     StreamFailed,
     StreamGone,
+    StreamHalfClosed,
     StreamMessage,
     StreamOpened,
     TransportLimits,
@@ -162,18 +163,22 @@ class Session:
 
     def _take(self, events: list[Event], now_s: float) -> None:
         for event in events:
-            kind = type(event)
-            if kind is Request:
-                self._call(event, now_s)  # type: ignore[arg-type]
-            elif kind is StreamMessage:
-                self._stream_message(event, now_s)  # type: ignore[arg-type]
-            elif kind is StreamOpened:
-                self._open(event, now_s)  # type: ignore[arg-type]
-            elif kind is StreamGone:
-                self._gone(event.stream_id, now_s)
-            elif kind is StreamFailed and event.stream_id in self._streams:
-                self._close_stream(event.stream_id, event.code, event.text, now_s)  # type: ignore[union-attr]
-            # StreamHalfClosed ends nothing: events go on until the client resets the stream.
+            match event:
+                case Request():
+                    self._call(event, now_s)
+                case StreamMessage():
+                    self._stream_message(event, now_s)
+                case StreamOpened():
+                    self._open(event, now_s)
+                case StreamGone():
+                    self._gone(event.stream_id, now_s)
+                case StreamFailed():
+                    if event.stream_id in self._streams:
+                        self._close_stream(event.stream_id, event.code, event.text, now_s)
+                case StreamHalfClosed():
+                    pass  # it ends nothing: events go on until the client resets the stream
+                case _:
+                    assert_never(event)
 
     def _call(self, event: Request, now_s: float) -> None:
         stream_id = event.stream_id
