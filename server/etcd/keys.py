@@ -141,7 +141,7 @@ class Spelling:
         top = b"" if slash < 0 else start[: slash + 1]
         if top and start >= top and _within(end, prefix_end(top)):
             return self._parse_inside(start, end, prefix, top)
-        if prefix == self.canonical or not _within(end, prefix_end(prefix)):
+        if prefix == self.canonical or end <= start or not _within(end, prefix_end(prefix)):
             return KeysRange(start, end)
         canonical = self._respell(start, end, prefix, self.canonical)
         return KeysRange(canonical.start, canonical.end)

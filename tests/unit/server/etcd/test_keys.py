@@ -224,3 +224,11 @@ def test_names_that_are_too_long_are_not_remembered() -> None:
     assert not is_queue_name(long)
 
     assert sys.getrefcount(long) == kept
+
+
+@pytest.mark.parametrize("end", [b"/pppppzzz", b"/aaaaaaazz", b"/queue/a", b"/queue/jobs"])
+def test_a_range_that_ends_before_its_start_stays_empty(end: bytes) -> None:
+    """Spelled anew, a reversed range would be cut out of the middle of `end`."""
+    found = USUAL.parse_range(b"/queue/jobs", end)
+    assert isinstance(found, KeysRange)
+    assert found.end <= found.start
