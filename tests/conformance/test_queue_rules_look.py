@@ -173,7 +173,17 @@ async def test_rule_13_lists_what_a_consumer_holds(world: World) -> None:
 
 @transcript
 @pytest.mark.parametrize(
-    ("start", "end"), [("/q/", "/q0"), ("/q/", "\0"), ("\0", "\0"), ("/", "0"), ("/p", "/r")]
+    ("start", "end"),
+    [
+        ("/q/", "/q0"),
+        ("/queue/", "/queue0"),
+        ("/queue/", "/queue/z"),
+        ("/queue/a", "/queue/z"),
+        ("/q/", "\0"),
+        ("\0", "\0"),
+        ("/", "0"),
+        ("/p", "/r"),
+    ],
 )
 async def test_rule_13_wider_ranges(world: World, start: str, end: str) -> None:
     """Rule 13: wider ranges show registry keys only, in the `/q/` spelling."""
