@@ -130,10 +130,6 @@ class Peer:
         call.reading = True
         self._give_back(call)
 
-    def stop_reading(self, call: Call) -> None:
-        """Give back no more window on this call; the connection's goes on."""
-        call.reading = False
-
     def raw(self, data: bytes) -> None:
         """Send bytes past the HTTP/2 library."""
         self._raw += self.h2.data_to_send() + data

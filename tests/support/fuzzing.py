@@ -50,7 +50,6 @@ class BytesPeer:
 
     def __init__(self, said: bytes) -> None:
         self.said = said
-        self.heard_bytes = 0
         self.piece_bytes = 0
         self.closed = False
 
@@ -62,7 +61,6 @@ class BytesPeer:
 
     def feed(self, data: bytes) -> None:
         """Take bytes of the server."""
-        self.heard_bytes += len(data)
         self.closed = self.closed or not data
 
 
