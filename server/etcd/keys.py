@@ -141,7 +141,7 @@ class Spelling:
         top = b"" if slash < 0 else start[: slash + 1]
         if top and start >= top and _within(end, prefix_end(top)):
             return self._parse_inside(start, end, prefix, top)
-        if prefix == self.canonical or end <= start or not _within(end, prefix_end(prefix)):
+        if prefix == self.canonical or not _within(end, prefix_end(prefix)):
             return KeysRange(start, end)
         canonical = self._respell(start, end, prefix, self.canonical)
         return KeysRange(canonical.start, canonical.end)
@@ -157,11 +157,14 @@ class Spelling:
         return self._respell(start, end, prefix, self.canonical)
 
     def _respell(self, start: bytes, end: bytes, lead: bytes, canonical: bytes) -> KeysRange:
-        if end == prefix_end(lead):
+        new_start = canonical + start[len(lead) :]
+        if end <= start:
+            new_end = new_start  # such an end need not begin with `lead`
+        elif end == prefix_end(lead):
             new_end = prefix_end(canonical)
         else:
             new_end = canonical + end[len(lead) :]
-        return KeysRange(canonical + start[len(lead) :], new_end, lead, canonical)
+        return KeysRange(new_start, new_end, lead, canonical)
 
     def _parse_inside(
         self, start: bytes, end: bytes, prefix: bytes, top: bytes

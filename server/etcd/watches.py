@@ -172,15 +172,17 @@ class KeysWatch:
             self.outgoing.send(part.SerializeToString())
 
     def _event(self, change: keys.Change) -> kv_pb2.Event:
-        kv = wire_kv(change.kv)
+        kind = kv_pb2.Event.DELETE if change.deleted else kv_pb2.Event.PUT
+        event = kv_pb2.Event(type=kind, kv=self._spelled(change.kv))
+        if change.prev is not None:
+            event.prev_kv.CopyFrom(self._spelled(change.prev))
+        return event
+
+    def _spelled(self, record: keys.KeyValue) -> kv_pb2.KeyValue:
+        kv: kv_pb2.KeyValue = wire_kv(record)
         if self._respell is not None:
             kv.key = self._respell[1] + kv.key[len(self._respell[0]) :]
-        event = kv_pb2.Event(
-            type=kv_pb2.Event.DELETE if change.deleted else kv_pb2.Event.PUT, kv=kv
-        )
-        if change.prev is not None:
-            event.prev_kv.CopyFrom(wire_kv(change.prev))
-        return event
+        return kv
 
 
 Watch = ConsumerWatch | KeysWatch
