@@ -75,10 +75,10 @@ class _Servers:
                 server = self._stack.enter_context(processes.started(kind))
                 warm_up(server, extent)
                 self._shared[kind] = server
-            except RuntimeError as exc:
-                print(exc, file=sys.stderr)
+            except RuntimeError as error:
+                print(error, file=sys.stderr)
                 self._refused[kind] = "it did not start, see above"
-                raise RuntimeError(self._refused[kind]) from exc
+                raise RuntimeError(self._refused[kind]) from error
         return experiment.measure(self._shared[kind], extent)
 
 
@@ -94,8 +94,8 @@ def _run(chosen: list[Experiment], extent: Extent, repetitions: int) -> Results:
                     print(f"{experiment.name} {repetition + 1}: {kind}", file=sys.stderr)
                     try:
                         results.add(kind, servers.measure(experiment, kind, extent))
-                    except (RuntimeError, OSError, subprocess.SubprocessError) as exc:
-                        results.failures.append(f"{experiment.name} on {kind}: {exc}")
+                    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+                        results.failures.append(f"{experiment.name} on {kind}: {error}")
                     time.sleep(_SETTLE_S)
     return results
 

@@ -122,9 +122,9 @@ class Connection:
             wait = False
         try:
             data = self._socket.recv(_RECEIVE_BYTES, 0 if wait else socket.MSG_DONTWAIT)
-        except BlockingIOError as exc:
+        except BlockingIOError as error:
             if wait:
-                raise CallFailedError(f"no answer within {_SOCKET_TIMEOUT_S} s") from exc
+                raise CallFailedError(f"no answer within {_SOCKET_TIMEOUT_S} s") from error
             return
         if not data:
             raise CallFailedError("the server closed the connection")

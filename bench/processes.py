@@ -114,10 +114,10 @@ def _await_answer(process: subprocess.Popen[bytes], port: int, command: str, log
             connection.call(calls.RANGE, calls.get(b"/bench/ready"))
             connection.close()
             return
-        except (OSError, CallFailedError) as exc:
+        except (OSError, CallFailedError) as error:
             if process.poll() is not None or time.monotonic() > deadline:
                 end = log.read_text(errors="replace")[-2000:]
-                raise RuntimeError(f"{command} did not answer ({exc}):\n{end}") from exc
+                raise RuntimeError(f"{command} did not answer ({error}):\n{end}") from error
         time.sleep(0.05)
 
 

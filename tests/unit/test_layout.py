@@ -30,7 +30,7 @@ WORLD = {
     "signal", "socket", "ssl", "subprocess", "threading", "time", "tricycle", "trio",
     "trio_asyncio",
 }  # fmt: skip
-WITH_A_NODE = {"etcdq/embedded.py", "etcdq/cli/serve.py", "etcdq/cli/demo.py"}
+WITH_A_NODE = {"etcdq/embedded.py", "etcdq/cli/serve.py"}
 
 
 def sources(*folders: str) -> list[str]:

@@ -127,8 +127,8 @@ class Transport(Connection):
             return  # answered, or to be answered, whatever else comes
         try:
             messages = reader.feed(data)
-        except MessageError as exc:
-            self._fail_call(stream, exc.code, exc.text)
+        except MessageError as error:
+            self._fail_call(stream, error.code, error.text)
             return
         assert stream.head is not None
         if stream.head.method.streaming:

@@ -125,8 +125,8 @@ class HeaderDecoder(Generic[Result]):
                         changed = True
         except IndexError:
             raise HpackError("header block cut short, or an index beyond the table") from None
-        except HPACKError as exc:
-            raise HpackError(str(exc)) from exc
+        except HPACKError as error:
+            raise HpackError(str(error)) from error
         finally:
             if changed:
                 self.cache.clear()

@@ -249,8 +249,8 @@ class Connection(Control):
         self._blocks_decoded += 1
         try:
             return self._decoder.read(block)
-        except MalformedError as exc:
-            self._fault(StreamFault(stream_id, ErrorCode.PROTOCOL_ERROR, exc.text))
+        except MalformedError as error:
+            self._fault(StreamFault(stream_id, ErrorCode.PROTOCOL_ERROR, error.text))
             return None
 
     def _open(self, stream_id: int, head: Head, *, end_stream: bool) -> None:
@@ -330,8 +330,8 @@ class Connection(Control):
             stream = self._open_side(stream_id)
             try:
                 check_trailers(fields)
-            except MalformedError as exc:
-                raise StreamFault(stream_id, ErrorCode.PROTOCOL_ERROR, exc.text) from exc
+            except MalformedError as error:
+                raise StreamFault(stream_id, ErrorCode.PROTOCOL_ERROR, error.text) from error
             if not end_stream:
                 raise StreamFault(stream_id, ErrorCode.PROTOCOL_ERROR, "HEADERS twice")
             self._end_of(stream)

@@ -79,9 +79,9 @@ class MessageReader:
         inflate = zlib.decompressobj(_GZIP_WINDOW_BITS)
         try:
             message = inflate.decompress(body, self._bytes_max + 1)
-        except zlib.error as exc:
-            text = f"grpc: failed to decompress the received message: {exc}"
-            raise MessageError(codes.INTERNAL, text) from exc
+        except zlib.error as error:
+            text = f"grpc: failed to decompress the received message: {error}"
+            raise MessageError(codes.INTERNAL, text) from error
         if len(message) > self._bytes_max:
             text = (
                 "grpc: received message after decompression larger than max "
