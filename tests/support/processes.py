@@ -32,38 +32,23 @@ def clean_environment(**variables: str) -> dict[str, str]:
 
 
 @contextmanager
-def start_etcdq(
-    *flags: str, port: int = 0, descriptors: int = 0
-) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run `etcdq serve` in memory; give its endpoint and process; drain it at the end.
-
-    Args:
-        descriptors: how many it may have open; 0 leaves that as it is.
-    """
+def run_etcdq(*flags: str, port: int = 0) -> Iterator[str]:
+    """Run `etcdq serve` in memory; give its endpoint; drain it at the end."""
     listen = ("--listen-client-urls", f"http://127.0.0.1:{port}")
     command = [sys.executable, "-m", "etcdq", "serve", "--log-level", "error", *listen, *flags]
-    if descriptors:
-        command = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh", *command]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=clean_environment(), text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
         match = re.search(r"http://(127\.0\.0\.1:\d+)", line)
         assert match, line
-        yield match[1], process
+        yield match[1]
     finally:
         process.terminate()
         try:
             process.communicate(timeout=END_S)
         finally:
             process.kill()
-
-
-@contextmanager
-def run_etcdq(*flags: str, port: int = 0) -> Iterator[str]:
-    """Run `etcdq serve` in memory; give its endpoint; drain it at the end."""
-    with start_etcdq(*flags, port=port) as (endpoint, _):
-        yield endpoint
 
 
 @contextmanager
