@@ -150,18 +150,6 @@ class Transport(Connection):
         if self._buffered > self._limits.buffered_request_bytes_max:
             self._relieve()
 
-    def _arrived(self, stream: Stream, message: bytes) -> bool:
-        if stream.trailers is not None or stream.send_window != self._peer_window:
-            return False
-        head = stream.head
-        assert head is not None
-        stream_id = stream.stream_id
-        self._half.pop(stream_id, None)
-        stream.gone = True
-        self._streams[stream_id] = None
-        self._events.append(Request(stream_id, head.method, stream.deadline_s, message))
-        return True
-
     def _half_close(self, stream: Stream) -> None:
         if stream.trailers is not None:
             return

@@ -5,8 +5,8 @@ overrides; what the protocol itself answers goes into the output. Peer input nev
 breaks one stream's rules resets it (`StreamFault`), what breaks the connection's ends it with
 GOAWAY (`ConnectionFault`), and after that nothing is read.
 
-The loop over frames handles one case itself: HEADERS and the DATA that completes a unary call,
-whole and one behind the other, as clients send them. It makes no stream object and calls no
+The loop over frames handles one case itself: HEADERS and the DATA that completes a unary call, in
+the same bytes, with other calls' between them or not. It makes no stream object and calls no
 method. Everything else goes through a table of handlers by frame type.
 
 Where RFC 9113 leaves a choice: DATA on a closed stream is a stream error (budgeted), HEADERS on
@@ -31,9 +31,6 @@ from etcdq.server.etcd.transport.message_reader import PREFIX
 from etcdq.server.etcd.transport.stream import Stream
 
 _FRAME_HEAD: Final = frames.FRAME_HEAD.unpack_from
-_DATA_HEAD: Final = Struct(">IBIBI").unpack_from
-"""The head of a DATA frame and the prefix of the message in it."""
-
 _PREFIX: Final = PREFIX.unpack_from
 _LAST: Final = Struct(">4xBI").pack
 """An empty DATA frame, given END_STREAM and its stream."""
@@ -77,11 +74,6 @@ class Connection(Control):
     @abstractmethod
     def _feed(self, stream: Stream, data: bytes) -> None:
         """Bytes came on a call that its client has not ended."""
-
-    @abstractmethod
-    def _arrived(self, stream: Stream, message: bytes) -> bool:
-        """All of a plain call's message came in one frame, with the client's end; False if it
-        must be taken the long way."""
 
     @abstractmethod
     def _half_close(self, stream: Stream) -> None:
@@ -145,6 +137,8 @@ class Connection(Control):
         """Handle every complete frame; the position behind the last one."""
         pos, size, got = 0, len(data), 0
         streams, cache = self._streams, self._decoder.cache
+        begun: dict[int, Head] = {}
+        """Plain calls whose headers are in `data` and whose message is not yet."""
         while size - pos >= 9:
             word, flags, stream_id = _FRAME_HEAD(data, pos)
             if word > _WORD_MAX:
@@ -153,12 +147,24 @@ class Connection(Control):
             end = start + (word >> 8)
             if end > size:
                 break
-            if word & 0xFF == _DATA and flags == 1:
-                # The whole message of a call that began before, often.
-                taken = self._take_whole(stream_id, data, start, end)
-                if taken:
-                    got += taken
-                    pos = end
+            head = begun.get(stream_id)
+            if head is not None and word & 0xFF == _DATA and flags <= 1 and end - start >= 5:
+                compressed, length = _PREFIX(data, start)
+                last = end if flags else end + 9
+                if (
+                    not compressed
+                    and length == end - start - 5 <= self._message_bytes_max
+                    and (flags or data[end:last] == _LAST(1, stream_id))
+                ):
+                    # The whole message of a call that began above, its end perhaps behind it.
+                    del begun[stream_id]
+                    streams[stream_id] = None
+                    timeout_s = head.timeout_s
+                    deadline_s = None if timeout_s is None else self._now_s + timeout_s
+                    message = data[start + 5 : end]
+                    self._events.append(Request(stream_id, head.method, deadline_s, message))
+                    got += length + 5
+                    pos = last
                     continue
             if not (
                 word & 0xFF == _HEADERS
@@ -166,12 +172,14 @@ class Connection(Control):
                 and stream_id == self._last_stream_id + 2
                 and self._settled
                 and not self._block_stream_id
-                and len(streams) < self._streams_max
+                and len(streams) + len(begun) < self._streams_max
             ):
+                if begun:
+                    self._open_all(begun)
                 self._handle(word & 0xFF, flags, stream_id, data[start:end])
                 pos = end
                 continue
-            # The usual case: a new call with its header block in one frame ...
+            # A new call, its header block in one frame; its message mostly comes soon.
             self._last_stream_id = stream_id
             self._opened += 1
             block = data[start:end]
@@ -179,42 +187,21 @@ class Connection(Control):
             pos = end
             if head is None:
                 continue
-            if head.plain and size - end >= 14:
-                word, flags, same_id, compressed, length = _DATA_HEAD(data, end)
-                after = end + 14 + length
-                last = after if flags else after + 9
-                if (
-                    word == (length + 5) << 8
-                    and (flags == 1 or (not flags and data[after:last] == _LAST(1, stream_id)))
-                    and same_id == stream_id
-                    and not compressed
-                    and last <= size
-                    and word <= _WORD_MAX
-                    and length <= self._message_bytes_max
-                ):
-                    # ... and the whole of its message in the next one, its end perhaps behind it.
-                    streams[stream_id] = None
-                    timeout_s = head.timeout_s
-                    deadline_s = None if timeout_s is None else self._now_s + timeout_s
-                    message = data[end + 14 : after]
-                    self._events.append(Request(stream_id, head.method, deadline_s, message))
-                    got += length + 5
-                    pos = last
-                    continue
-            self._open(stream_id, head, end_stream=False)
+            if head.plain:
+                begun[stream_id] = head
+            else:
+                self._open(stream_id, head, end_stream=False)
+        if begun:
+            self._open_all(begun)
         if got:
             self._count_received(got)
         return pos
 
-    def _take_whole(self, stream_id: int, data: bytes, start: int, end: int) -> int:
-        """Take a DATA frame that is all of a call's message; its size, 0 if it is not that."""
-        stream = self._streams.get(stream_id)
-        if stream is None or not stream.untouched or end - start < 5 or self._block_stream_id:
-            return 0
-        compressed, length = _PREFIX(data, start)
-        if compressed or length != end - start - 5 or length > self._message_bytes_max:
-            return 0
-        return end - start if self._arrived(stream, data[start + 5 : end]) else 0
+    def _open_all(self, begun: dict[int, Head]) -> None:
+        """These calls did not come whole."""
+        for stream_id, head in begun.items():
+            self._open(stream_id, head, end_stream=False)
+        begun.clear()
 
     def _handle(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
         """Handle any one frame."""
@@ -263,7 +250,6 @@ class Connection(Control):
         stream = Stream(stream_id, head, self._peer_window)
         self._streams[stream_id] = stream
         stream.remote_closed = end_stream
-        stream.untouched = head.plain
         self._begin(stream, head)
         if end_stream and not stream.gone:
             self._end_of(stream)
@@ -357,7 +343,6 @@ class Connection(Control):
             return
         stream = self._open_side(stream_id)
         stream.content_bytes += len(data)
-        stream.untouched = False
         if data:
             self._feed(stream, data)
         if stream.gone:

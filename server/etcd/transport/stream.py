@@ -34,7 +34,6 @@ class Stream:
         "told",
         "trailers",
         "uncredited",
-        "untouched",
     )
 
     def __init__(self, stream_id: int, head: Head | None, send_window: int) -> None:
@@ -67,6 +66,4 @@ class Stream:
         self.buffered = 0
         """Request bytes kept here: of an incomplete message, and of `message`."""
         self.content_bytes = 0
-        self.untouched = False
-        """A plain unary call of which nothing came but its headers, with windows as they begin."""
         self.deadline_s: float | None = None
