@@ -54,7 +54,7 @@ def ask_put(context: Context, request: rpc_pb2.PutRequest, to: Address) -> Ask:
         raise InvalidKeyError(_PUT_ON_DELIVERY_KEY)
     registry_key = _registry_key(context, form)
     read = keys.RangeKeys(to, registry_key)
-    return Ask(context.door.keys, read, _answer_put_over_registry, request.prev_kv)
+    return Ask(context.door.keys, read, _answer_put_over_registry, key if request.prev_kv else b"")
 
 
 _NOT_ON_PRODUCER_KEYS = (
@@ -110,6 +110,7 @@ def _answer_put_over_registry(context: Context, value: keys.KeyRange, asked: Ask
     response = rpc_pb2.PutResponse(header=context.header())
     if asked.extra:
         response.prev_kv.CopyFrom(wire_kv(value.kvs[0]))
+        response.prev_kv.key = asked.extra  # as it was spelled
     return response.SerializeToString()
 
 

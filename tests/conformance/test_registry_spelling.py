@@ -31,3 +31,18 @@ async def test_a_reversed_range_of_the_registry_is_empty(world: World) -> None:
     for start, end in (("/queue/a", "/aaaaaaazz"), ("/q/a", "/a"), ("/queue/jobs", "/queue/a")):
         assert (await a.range(start, end)).count == 0
         assert await a.delete(start, end) == 0
+
+
+@transcript
+@pytest.mark.parametrize("key", ["/q/jobs", "/queue/jobs", f"/queue/jobs/consumer/{ONE.upper()}"])
+async def test_what_a_put_or_a_delete_shows_is_spelled_as_asked(world: World, key: str) -> None:
+    """prev_kv of a put over a registry key, and of its delete, is under the key of the call."""
+    a = await world.connect()
+    await a.watch(f"/q/jobs/c/{ONE}")
+
+    put = await a.put(key, "mine", prev_kv=True)
+    delete = await a.delete_full(key, prev_kv=True)
+
+    assert put.prev_kv.key.decode() == key
+    assert [kv.key.decode() for kv in delete.prev_kvs] == [key]
+    assert await a.get(key) == put.prev_kv.value.decode(), "the server's own, as before"
