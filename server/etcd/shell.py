@@ -12,10 +12,10 @@ import trio
 from etcdq.actors import limits
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import WriteLog, log_nowhere
+from etcdq.server.etcd.byte_stream import byte_stream_of
 from etcdq.server.etcd.context import Context
 from etcdq.server.etcd.door import Door
 from etcdq.server.etcd.session import Session
-from etcdq.server.etcd.wire import wire_of
 
 
 async def serve_connection(
@@ -49,7 +49,7 @@ class SessionShell:
         now_s = trio.current_time()
         self.session = Session(Context(door), self.mailbox, uuid.uuid4(), self.peer, now_s)
         self._stream = stream
-        self._wire = wire_of(stream)
+        self._bytes = byte_stream_of(stream)
         self._nursery: trio.Nursery | None = None
         self._backlog = b""
         self._written = 0
@@ -72,7 +72,7 @@ class SessionShell:
     async def _read(self) -> None:
         session = self.session
         while not session.transport.closing:
-            data = await self._wire.receive()
+            data = await self._bytes.receive()
             if not data:
                 self._peer_left = True
                 self.mailbox.post(None)
@@ -131,7 +131,7 @@ class SessionShell:
             if self._backlog:
                 self._backlog += data
                 continue
-            taken = self._wire.write_now(data)
+            taken = self._bytes.write_now(data)
             self._written += taken
             if taken < len(data):
                 self._backlog = data[taken:]
@@ -143,7 +143,7 @@ class SessionShell:
     async def _write_backlog(self) -> None:
         # Piece by piece, so that the session sees a slow reader's progress.
         while self._backlog:
-            taken = await self._wire.write_some(self._backlog[: limits.RECEIVE_BYTES])
+            taken = await self._bytes.write_some(self._backlog[: limits.RECEIVE_BYTES])
             self._backlog = self._backlog[taken:]
             self._written += taken
             now_s = trio.current_time()

@@ -16,7 +16,7 @@ SHELLS = {
     "actors/shell.py",
     "server/daemon.py",
     "server/etcd/shell.py",
-    "server/etcd/wire.py",
+    "server/etcd/byte_stream.py",
     "server/listen.py",
     "server/node.py",
     "server/notify.py",

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair
 
-from etcdq.server.etcd.wire import SocketWire, StreamWire, wire_of
+from etcdq.server.etcd.byte_stream import SocketByteStream, TrioByteStream, byte_stream_of
 
 
 @pytest.fixture
@@ -20,30 +20,30 @@ async def sockets() -> AsyncIterator[tuple[trio.SocketStream, trio.SocketStream]
         yield ours, theirs
 
 
-async def test_which_wire(sockets: tuple[trio.SocketStream, trio.SocketStream]) -> None:
-    """A socket has a wire of its own, any other stream the common one."""
-    assert isinstance(wire_of(sockets[0]), SocketWire)
-    assert isinstance(wire_of(memory_stream_pair()[0]), StreamWire)
+async def test_which_stream(sockets: tuple[trio.SocketStream, trio.SocketStream]) -> None:
+    """A socket has a byte stream of its own, any other Trio stream the common one."""
+    assert isinstance(byte_stream_of(sockets[0]), SocketByteStream)
+    assert isinstance(byte_stream_of(memory_stream_pair()[0]), TrioByteStream)
 
 
 async def test_socket_receives(sockets: tuple[trio.SocketStream, trio.SocketStream]) -> None:
     """Bytes come as they are there, and nothing at the end."""
     ours, theirs = sockets
-    wire = wire_of(ours)
+    end = byte_stream_of(ours)
     await theirs.send_all(b"hello")
-    assert await wire.receive() == b"hello"
+    assert await end.receive() == b"hello"
     await theirs.aclose()
-    assert await wire.receive() == b""
+    assert await end.receive() == b""
 
 
 async def test_socket_waits(sockets: tuple[trio.SocketStream, trio.SocketStream]) -> None:
     """Receive waits until there is something."""
     ours, theirs = sockets
-    wire = wire_of(ours)
+    end = byte_stream_of(ours)
     heard: list[bytes] = []
 
     async def hear() -> None:
-        heard.append(await wire.receive())
+        heard.append(await end.receive())
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(hear)
@@ -59,10 +59,10 @@ async def test_socket_writes_what_fits(
 ) -> None:
     """A full socket takes nothing at once, and more when its peer reads."""
     ours, theirs = sockets
-    wire = wire_of(ours)
+    end = byte_stream_of(ours)
     piece = b"x" * 1_000_000
     written = 0
-    while taken := wire.write_now(piece):
+    while taken := end.write_now(piece):
         written += taken
     assert written > 0
 
@@ -73,7 +73,7 @@ async def test_socket_writes_what_fits(
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(read)
-        more = await wire.write_some(piece)
+        more = await end.write_some(piece)
         written += more
     assert 0 < more <= len(piece)
 
@@ -81,23 +81,23 @@ async def test_socket_writes_what_fits(
 async def test_socket_that_broke(sockets: tuple[trio.SocketStream, trio.SocketStream]) -> None:
     """What the world does to a socket comes out as Trio's own error."""
     ours, theirs = sockets
-    wire = wire_of(ours)
+    end = byte_stream_of(ours)
     await ours.send_all(b"unread")
     await theirs.aclose()  # with unread bytes: a reset
     with pytest.raises(trio.BrokenResourceError):
-        await wire.receive()
+        await end.receive()
     with pytest.raises(trio.BrokenResourceError):
-        wire.write_now(b"x")
+        end.write_now(b"x")
     with pytest.raises(trio.BrokenResourceError):
-        await wire.write_some(b"x")
+        await end.write_some(b"x")
 
 
 async def test_stream() -> None:
     """A stream writes nothing at once, and all of it when waited for."""
     ours, theirs = memory_stream_pair()
-    wire = wire_of(ours)
-    assert wire.write_now(b"x") == 0
-    assert await wire.write_some(b"hello") == 5
+    end = byte_stream_of(ours)
+    assert end.write_now(b"x") == 0
+    assert await end.write_some(b"hello") == 5
     assert await theirs.receive_some(10) == b"hello"
     await theirs.send_all(b"back")
-    assert await wire.receive() == b"back"
+    assert await end.receive() == b"back"

@@ -12,7 +12,7 @@ import trio
 from etcdq.actors import limits
 
 
-class Wire(Protocol):
+class ByteStream(Protocol):
     """Bytes in, bytes out; `write_now` never waits."""
 
     async def receive(self) -> bytes:
@@ -28,7 +28,7 @@ class Wire(Protocol):
         ...
 
 
-class SocketWire:
+class SocketByteStream:
     """A TCP or UNIX socket: the peer sees our bytes as soon as the kernel has room for them."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
@@ -63,7 +63,7 @@ class SocketWire:
             raise trio.BrokenResourceError from error
 
 
-class StreamWire:
+class TrioByteStream:
     """Any other stream: nothing is known to be written before `send_all` has returned."""
 
     def __init__(self, stream: trio.abc.Stream) -> None:
@@ -83,6 +83,10 @@ class StreamWire:
         return len(data)
 
 
-def wire_of(stream: trio.abc.Stream) -> Wire:
-    """Return the wire for `stream`."""
-    return SocketWire(stream) if isinstance(stream, trio.SocketStream) else StreamWire(stream)
+def byte_stream_of(stream: trio.abc.Stream) -> ByteStream:
+    """Return what a session needs of `stream`."""
+    return (
+        SocketByteStream(stream)
+        if isinstance(stream, trio.SocketStream)
+        else TrioByteStream(stream)
+    )
