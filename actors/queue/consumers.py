@@ -7,8 +7,8 @@ answered yet and `stalled` those whose bytes are not all written; the others are
 A consumer is open while it has a watch, no older watch of it is still leaving, nothing of it is
 stalled, and it has credit for the next job. Open ones stand in a heap by rank. One that turns
 out not to be open when its turn comes leaves the heap, and `wake` puts it back when something
-about it changes. So a job that a consumer has no credit for closes it until it lets go of
-something, and finding the next one costs nothing per consumer that has none.
+about it changes. So finding the next one costs nothing per consumer that has no credit. Those
+that lacked only bytes are noted as *short*: a smaller job at the head opens them again.
 """
 
 import heapq
@@ -63,13 +63,16 @@ class Consumer:
 
     def has_credit(self, body_bytes: int) -> bool:
         """Return whether its credit covers one more message with a body of that size."""
-        held = len(self.held)
-        if held == 0:
+        if not self.held:
             return True
         credit = self.credit
-        if credit.messages and held >= credit.messages:
+        if not self.has_turns():
             return False
         return not credit.body_bytes or self.held_bytes + body_bytes <= credit.body_bytes
+
+    def has_turns(self) -> bool:
+        """Return whether its credit covers one more message, whatever its size."""
+        return not self.credit.messages or len(self.held) < self.credit.messages
 
     def room(self) -> tuple[int, int]:
         """Return how many messages and bytes of bodies one offer to it may have now."""
@@ -109,12 +112,15 @@ class Consumer:
 class Roster:
     """All registered consumers of a queue, by identity and by watch."""
 
-    __slots__ = ("_by_watch", "_consumers", "_open", "_ranks")
+    __slots__ = ("_by_watch", "_consumers", "_open", "_ranks", "_short", "_short_bytes")
 
     def __init__(self) -> None:
         self._consumers: dict[str, Consumer] = {}
         self._by_watch: dict[Address, Consumer] = {}
         self._open: list[tuple[int, Consumer]] = []
+        self._short: dict[Consumer, None] = {}
+        self._short_bytes = 0
+        """The largest body that one of them had no room for."""
         self._ranks = 0
 
     def __len__(self) -> int:
@@ -168,6 +174,7 @@ class Roster:
         assert not consumer.leaving, "it still has an older watch"
         assert not consumer.held, "it still holds jobs"
         del self._consumers[consumer.identity]
+        self._short.pop(consumer, None)
         if len(self._open) > 2 * len(self._consumers) + limits.OPEN_DEAD_MIN:
             self._sweep()
 
@@ -179,14 +186,26 @@ class Roster:
 
     def first_open(self, body_bytes: int) -> Consumer | None:
         """Return the first by rank that takes a body of that size now."""
+        if body_bytes < self._short_bytes:
+            self._reopen()
         waiting = self._open
         while waiting:
             consumer = waiting[0][1]
-            if consumer.is_free() and consumer.has_credit(body_bytes):
-                return consumer
+            if consumer.is_free():
+                if consumer.has_credit(body_bytes):
+                    return consumer
+                if consumer.has_turns():
+                    self._short[consumer] = None
+                    self._short_bytes = max(self._short_bytes, body_bytes)
             heapq.heappop(waiting)
             consumer.queued = False
         return None
+
+    def _reopen(self) -> None:
+        short, self._short = self._short, {}
+        self._short_bytes = 0
+        for consumer in short:
+            self.wake(consumer)
 
     def _sweep(self) -> None:
         # Who left without its turn coming lies in the heap still, and each is there once.

@@ -59,8 +59,6 @@ class ModelConsumer:
     serving: Address | None = None
     offered: list[int] = field(default_factory=list)
     stalled: list[int] = field(default_factory=list)
-    closed: bool = False
-    """It had no credit for a job and nothing of it has changed since."""
 
     def free(self) -> bool:
         """Return whether it may be offered something."""
@@ -127,11 +125,9 @@ class QueueModel:
         if self.offering is not None or now_s < self.paused_until_s or not line:
             return []
         for consumer in self.consumers:
-            if consumer.free() and not consumer.closed:
-                jobs = self.what_fits(consumer, line)
-                if jobs:
-                    return [self.offer(consumer, jobs)]
-                consumer.closed = True
+            jobs = self.what_fits(consumer, line) if consumer.free() else []
+            if jobs:
+                return [self.offer(consumer, jobs)]
         return []
 
     def what_fits(self, consumer: ModelConsumer, line: list[ModelJob]) -> list[ModelJob]:
@@ -193,7 +189,7 @@ class QueueModel:
             old = consumer.watches[-1]
             effects.append(Tell(old.handle, m.Superseded(old)))
         consumer.watches.append(message.watch)
-        consumer.current, consumer.credit, consumer.closed = True, credit, False
+        consumer.current, consumer.credit = True, credit
         return effects
 
     def step_Accepted(self, message: m.Accepted, now_s: float) -> list[Any]:
@@ -203,7 +199,6 @@ class QueueModel:
             consumer.offered, consumer.stalled = [], list(message.stalled)
             self.put_back(consumer, message.declined)
             self.totals["deliveries"] += len(message.taken)
-            consumer.closed = False
         return []
 
     def step_Taken(self, message: m.Taken, now_s: float) -> list[Any]:
@@ -211,7 +206,6 @@ class QueueModel:
         if consumer is not None:
             consumer.stalled = [i for i in consumer.stalled if i not in message.indexes]
             self.totals["deliveries"] += len(message.indexes)
-            consumer.closed = False
         return []
 
     def step_Ended(self, message: m.Ended, now_s: float) -> list[Any]:
@@ -229,7 +223,6 @@ class QueueModel:
         if consumer.current and consumer.watches[-1] == message.watch:
             consumer.current = False
         consumer.watches.remove(message.watch)
-        consumer.closed = False
         return [] if consumer.watches else self.end(consumer)
 
     def put_back(self, consumer: ModelConsumer, indexes: Any) -> None:
@@ -251,8 +244,6 @@ class QueueModel:
     def remove(self, job: ModelJob, total: str) -> None:
         """Delete a job."""
         self.totals[total] += 1
-        if job.holder is not None:
-            job.holder.closed = False
         self.jobs.remove(job)
 
     def step_Acknowledge(self, message: m.Acknowledge, now_s: float) -> list[Any]:

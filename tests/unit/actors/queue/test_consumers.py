@@ -89,3 +89,38 @@ def test_who_stays_keeps_its_turn() -> None:
         hold(consumer, number, b"x")
 
     assert turns == [*stay, again]
+
+
+def test_a_smaller_head_opens_who_lacked_only_bytes() -> None:
+    """A consumer without room for a large job takes a small one, without letting go of any."""
+    roster = Roster()
+    consumer = roster.add("c1", watch("w1"), 0.0)
+    other = roster.add("c2", watch("w2"), 0.0)
+    consumer.credit, other.credit = Credit(3, 10), Credit(1, 10)
+    hold(consumer, 1, b"x" * 6)
+    hold(other, 2, b"x")
+    assert roster.first_open(5) is None
+    assert roster.first_open(5) is None
+    assert roster.first_open(4) is consumer
+    assert roster.first_open(6) is None
+    assert roster.first_open(5) is None
+    hold(consumer, 3, b"x" * 3)
+    assert roster.first_open(2) is None
+    assert roster.first_open(1) is consumer
+
+
+def test_who_is_short_is_noted_once_and_forgotten_with_its_end() -> None:
+    """What is noted of consumers that lack bytes is bounded by who is registered."""
+    roster = Roster()
+    consumer = roster.add("c1", watch("w1"), 0.0)
+    consumer.credit = Credit(0, 10)
+    job = hold(consumer, 1, b"x" * 6)
+    for _ in range(100):
+        assert roster.first_open(5) is None
+        roster.wake(consumer)
+    assert len(roster._short) == 1
+    del consumer.held[job.index]
+    roster.end_watch(consumer, watch("w1"))
+    roster.remove(consumer)
+    assert roster._short == {}
+    assert roster.first_open(1) is None
