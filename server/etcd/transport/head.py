@@ -60,8 +60,8 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
 
 
 class Head(msgspec.Struct, frozen=True, gc=False):
-    """What the headers of one call say. `plain`: nothing but a method and perhaps a timeout, and
-    the method unary, so that a call that arrives whole needs no stream object."""
+    """What the headers of one call say. `plain`: the method is unary and the message not
+    compressed, so that a call that arrives whole needs no stream object."""
 
     plain: bool
     method: MethodLike = _NO_METHOD
@@ -215,7 +215,7 @@ def _call(
         text = f'grpc: Decompressor is not installed for grpc-encoding "{shown}"'
         return Head(False, refusal=Refusal(codes.UNIMPLEMENTED, text, accept_encoding=True))
     gzip = encoding == b"gzip"
-    plain = not (gzip or method.streaming or content_length is not None)
+    plain = not (gzip or method.streaming)
     metadata: tuple[Field, ...] = ()
     if method.streaming:
         metadata = tuple(field for field in regular.items() if field[0].startswith(_OURS))

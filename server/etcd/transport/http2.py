@@ -155,6 +155,7 @@ class Connection(Control):
                     not compressed
                     and length == end - start - 5 <= self._message_bytes_max
                     and (flags or data[end:last] == _LAST(1, stream_id))
+                    and (head.content_length is None or head.content_length == end - start)
                 ):
                     # The whole message of a call that began above, its end perhaps behind it.
                     del begun[stream_id]
