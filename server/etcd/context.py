@@ -32,6 +32,8 @@ class Context:
 
     def __init__(self, door: Door) -> None:
         self.door = door
+        self.queue = door.queue
+        self.request_bytes_max = door.settings.request_bytes_max
         self.spelling = Spelling(door.settings.queue_prefixes)
         self._revision = -1
         self._put_answer = b""

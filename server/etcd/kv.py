@@ -39,14 +39,14 @@ _SORT_TARGETS = {target.value: target for target in keys.SortTarget}
 def ask_put(context: Context, request: rpc_pb2.PutRequest, to: Address) -> Ask:
     """Translate a put: of a message, of an ordinary key, or over a registry key."""
     key, value = request.key, request.value
-    if len(value) > context.door.settings.request_bytes_max:
+    if len(value) > context.request_bytes_max:
         raise RequestTooLargeError("etcdserver: request is too large")
     form = context.spelling.parse(key)
     if type(form) is ProducerKey:
         if request.lease or request.ignore_value or request.ignore_lease:
             raise InvalidArgumentError(_NOT_ON_PRODUCER_KEYS)
         message = queue.Put(to, form.key, form.tail, value)
-        return Ask(context.door.queue(form.name), message, _answer_inserted)
+        return Ask(context.queue(form.name), message, _answer_inserted)
     _check_put(request)
     if form is None:
         return _ask_put_key(context, request, to)
@@ -147,10 +147,10 @@ def ask_range(context: Context, request: rpc_pb2.RangeRequest, to: Address) -> A
     if isinstance(one, ProducerKey):
         extra = (options, start)
         message = queue.ReadKey(to, one.key)
-        return Ask(context.door.queue(one.name), message, _answer_listing, extra)
+        return Ask(context.queue(one.name), message, _answer_listing, extra)
     if isinstance(one, DeliveryKey):
         read_one = queue.ReadDelivery(to, one.index, one.tail, _holder(one.holder))
-        return Ask(context.door.queue(one.name), read_one, _answer_listing, (options, start))
+        return Ask(context.queue(one.name), read_one, _answer_listing, (options, start))
     if one is None:
         read = keys.RangeKeys(to, start, b"", options)
         return Ask(context.door.keys, read, _answer_range)
@@ -182,7 +182,7 @@ def _options(request: rpc_pb2.RangeRequest) -> keys.RangeOptions:
 def _ask_look(context: Context, form: JobsRange, options: keys.RangeOptions, to: Address) -> Ask:
     limit = 1 if options.count_only else read_limit(options)
     look = queue.Look(to, form.start, form.end, _holder(form.holder), limit)
-    return Ask(context.door.queue(form.name), look, _answer_listing, (options, form))
+    return Ask(context.queue(form.name), look, _answer_listing, (options, form))
 
 
 def _answer_range(context: Context, value: keys.KeyRange, asked: Ask) -> bytes:
@@ -246,10 +246,10 @@ def ask_delete(context: Context, request: rpc_pb2.DeleteRangeRequest, to: Addres
     form = context.spelling.parse(start)
     if type(form) is DeliveryKey:
         message = queue.Acknowledge(to, form.index, form.tail)
-        return Ask(context.door.queue(form.name), message, _answer_deleted, (prev_kv, start))
+        return Ask(context.queue(form.name), message, _answer_deleted, (prev_kv, start))
     if isinstance(form, ProducerKey):
         delete = queue.DeleteKey(to, form.key)
-        return Ask(context.door.queue(form.name), delete, _answer_deleted, (prev_kv, start))
+        return Ask(context.queue(form.name), delete, _answer_deleted, (prev_kv, start))
     if form is None:
         keys_delete = keys.DeleteKeys(to, start, b"", prev_kv)
         return Ask(context.door.keys, keys_delete, _answer_keys_deleted)
@@ -269,7 +269,7 @@ def _ask_delete_range(
         message = keys.DeleteKeys(to, form.start, form.end, prev_kv)
         return Ask(context.door.keys, message, _answer_keys_deleted, form)
     purge = queue.Purge(to, form.start, form.end, _holder(form.holder))
-    return Ask(context.door.queue(form.name), purge, _answer_deleted, (prev_kv, form))
+    return Ask(context.queue(form.name), purge, _answer_deleted, (prev_kv, form))
 
 
 def _answer_deleted(context: Context, value: queue.Deleted, asked: Ask) -> bytes:

@@ -26,13 +26,13 @@ def ask_list(context: Context, _request: pb.ListRequest, _to: Address) -> bytes:
 def ask_show(context: Context, request: pb.ShowRequest, to: Address) -> Ask:
     """Show one queue."""
     name = _name(request.name)
-    return Ask(context.door.queue(name), queue.Show(to), _answer_show)
+    return Ask(context.queue(name), queue.Show(to), _answer_show)
 
 
 def ask_kick(context: Context, request: pb.KickRequest, to: Address) -> Ask:
     """Return buried jobs to the line, or delayed ones if none is buried."""
     name = _name(request.name)
-    return Ask(context.door.queue(name), queue.Kick(to, request.bound), _answer_kick)
+    return Ask(context.queue(name), queue.Kick(to, request.bound), _answer_kick)
 
 
 def ask_peek(context: Context, request: pb.PeekRequest, to: Address) -> Ask:
@@ -42,7 +42,7 @@ def ask_peek(context: Context, request: pb.PeekRequest, to: Address) -> Ask:
     if state is None:
         raise InvalidArgumentError("etcdq: state is one of READY, RESERVED, DELAYED, BURIED")
     peek = queue.Peek(to, state, request.limit or 1)
-    return Ask(context.door.queue(name), peek, _answer_peek)
+    return Ask(context.queue(name), peek, _answer_peek)
 
 
 def ask_pause(context: Context, request: pb.PauseRequest, to: Address) -> Ask:
@@ -50,13 +50,13 @@ def ask_pause(context: Context, request: pb.PauseRequest, to: Address) -> Ask:
     name = _name(request.name)
     if not 0 <= request.pause_s < float("inf"):
         raise InvalidArgumentError("etcdq: pause_s is a number of seconds, 0 or more")
-    return Ask(context.door.queue(name), queue.Pause(to, request.pause_s), _answer_pause)
+    return Ask(context.queue(name), queue.Pause(to, request.pause_s), _answer_pause)
 
 
 def ask_purge(context: Context, request: pb.PurgeRequest, to: Address) -> Ask:
     """Delete every job, in whatever state."""
     name = _name(request.name)
-    return Ask(context.door.queue(name), queue.Purge(to), _answer_purge)
+    return Ask(context.queue(name), queue.Purge(to), _answer_purge)
 
 
 def _name(text: str) -> bytes:

@@ -157,7 +157,7 @@ class KeysWatch:
         header = context.header(message.revision)
         events = [self._event(change) for change in message.changes]
         response = rpc_pb2.WatchResponse(header=header, watch_id=self.watch_id, events=events)
-        bytes_max = context.door.settings.request_bytes_max
+        bytes_max = context.request_bytes_max
         if not self._fragment or response.ByteSize() <= bytes_max:
             self.outgoing.send(response.SerializeToString())
             return
