@@ -22,6 +22,9 @@ PRODUCER_WORDS = (b"p", b"producer")
 INPUT_WORDS = (b"i", b"input")
 CONSUMER_WORDS = (b"c", b"consumer")
 
+_INDEX_BYTES = limits.INDEX_DIGITS + 1
+"""An index and the "/" behind it."""
+
 
 class KeyForm(msgspec.Struct, frozen=True, gc=False):
     """Base of the forms; `name` is the queue's."""
@@ -87,6 +90,8 @@ class Spelling:
         self.canonical = prefixes[0]
         self._producer_leads: dict[bytes, bytes] = {}
         """What producer keys of one queue begin with, and that queue's name: those seen lately."""
+        self._queue_leads: dict[bytes, bytes] = {}
+        """The same of delivery keys: `/q/{name}/`, as spelled."""
 
     def prefix_of(self, key: bytes) -> bytes | None:
         """Return the queue prefix that `key` lies under, None for an ordinary key."""
@@ -102,23 +107,33 @@ class Spelling:
             InvalidKeyError: under a queue prefix, and of no form.
         """
         cut = key.rfind(b"/") + 1
-        name = self._producer_leads.get(key[:cut])
+        lead = key[:cut]
+        name = self._producer_leads.get(lead)
         if name is not None and cut < len(key):
             tail = key[cut:]
             return ProducerKey(name, tail, tail)
+        name = self._queue_leads.get(key[: cut - _INDEX_BYTES])
+        if name is not None and cut < len(key) and lead[-_INDEX_BYTES:-1].isdigit():
+            return DeliveryKey(name, int(lead[-_INDEX_BYTES:-1]), key[cut:])
         for prefix in self.prefixes:
             if key.startswith(prefix):
                 segments = key[len(prefix) :].split(b"/")
                 form = _form(key, prefix, segments)
-                if type(form) is ProducerKey and len(segments) == 3:
-                    self._remember(key[:cut], form.name)
+                if len(segments) == 3:
+                    self._learn(form, lead)
                 return form
         return None
 
-    def _remember(self, lead: bytes, name: bytes) -> None:
-        if len(self._producer_leads) >= limits.PRODUCER_LEADS_MAX:
-            self._producer_leads.clear()
-        self._producer_leads[lead] = name
+    def _learn(self, form: KeyForm, lead: bytes) -> None:
+        if type(form) is ProducerKey:
+            leads = self._producer_leads
+        elif type(form) is DeliveryKey and form.index >= 0:
+            leads, lead = self._queue_leads, lead[:-_INDEX_BYTES]
+        else:
+            return
+        if len(leads) >= limits.KEY_LEADS_MAX:
+            leads.clear()
+        leads[lead] = form.name
 
     def queue_key(self, name: bytes) -> bytes:
         """Return the registry key of a queue, in canonical spelling."""

@@ -76,9 +76,9 @@ def test_parse_remembers_no_neighbour() -> None:
 def test_what_is_remembered_is_bounded() -> None:
     """However many queues are used, the memory for their leads has a limit."""
     spelling = Spelling((b"/q/",))
-    for number in range(limits.PRODUCER_LEADS_MAX + 10):
+    for number in range(limits.KEY_LEADS_MAX + 10):
         spelling.parse(b"/q/%d/p/k" % number)
-    assert len(spelling._producer_leads) <= limits.PRODUCER_LEADS_MAX
+    assert len(spelling._producer_leads) <= limits.KEY_LEADS_MAX
 
 
 @given(st.text(alphabet="/qpic0189-a\x00ü", max_size=40))
@@ -232,3 +232,40 @@ def test_a_range_that_ends_before_its_start_stays_empty(end: bytes) -> None:
     found = USUAL.parse_range(b"/queue/jobs", end)
     assert isinstance(found, KeysRange)
     assert found.end <= found.start
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                [
+                    b"q",
+                    b"queue",
+                    b"n",
+                    b"p",
+                    b"c",
+                    b"i",
+                    b"",
+                    b"k",
+                    b"0001764525600000",
+                    b"1764525600000001",
+                ]
+            ),
+            max_size=6,
+        ),
+        max_size=12,
+    )
+)
+def test_what_was_read_before_changes_no_reading(keys: list[list[bytes]]) -> None:
+    """A spelling that has seen many keys reads each key as a fresh one does."""
+    used = Spelling((b"/q/", b"/queue/"))
+    for segments in keys:
+        key = b"/" + b"/".join(segments)
+        assert _reading(used, key) == _reading(Spelling((b"/q/", b"/queue/")), key)
+
+
+def _reading(spelling: Spelling, key: bytes) -> object:
+    try:
+        return spelling.parse(key)
+    except InvalidKeyError as error:
+        return error
