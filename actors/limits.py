@@ -226,6 +226,9 @@ PING_TIMEOUT_S = 5.0
 BACKLOG_BYTES_MAX = 1_048_576
 """Output the socket has not taken: beyond it, nothing more is read from that connection."""
 
+WRITE_PIECE_BYTES = 65_536
+"""Written at once of output that the socket did not take: each piece that it takes is progress."""
+
 RECEIVE_BYTES = 8_192
 """Asked of the socket at once: some 50 small calls. More would make peer and node take turns, each
 idle while the other works; less would cost a system call for fewer calls."""

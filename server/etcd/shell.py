@@ -143,7 +143,7 @@ class SessionShell:
     async def _write_backlog(self) -> None:
         # Piece by piece, so that the session sees a slow reader's progress.
         while self._backlog:
-            taken = await self._bytes.write_some(self._backlog[: limits.RECEIVE_BYTES])
+            taken = await self._bytes.write_some(self._backlog[: limits.WRITE_PIECE_BYTES])
             self._backlog = self._backlog[taken:]
             self._written += taken
             now_s = trio.current_time()

@@ -80,7 +80,7 @@ async def test_a_slow_socket_that_moves_is_kept(world: TrioWorld) -> None:
     await b.put("/q/jobs/p/k", b"x" * 300_000)
     while not watch.waiting:
         await world.wait(4)
-        await link_of(a).take_some(limits.RECEIVE_BYTES)
+        await link_of(a).take_some(limits.WRITE_PIECE_BYTES)
 
     assert trio.current_time() > 15
     assert len((await watch.event()).value) == 300_000
@@ -148,7 +148,7 @@ async def test_a_slow_download_is_life(world: TrioWorld) -> None:
     call = a.begin(KV + "Range", request)
     for _ in range(20):
         await world.wait(3)
-        await link_of(a).take_some(limits.RECEIVE_BYTES)
+        await link_of(a).take_some(limits.WRITE_PIECE_BYTES)
     assert not a.peer.closed
 
     a.link.take_on()
@@ -168,7 +168,7 @@ async def test_a_stuck_download_is_silence(world: TrioWorld) -> None:
     a.link.stop_taking()
     a.begin(KV + "Range", rpc_pb2.RangeRequest(key=b"key"))
     await world.wait(3)
-    await link_of(a).take_some(limits.RECEIVE_BYTES)
+    await link_of(a).take_some(limits.WRITE_PIECE_BYTES)
 
     await world.until(lambda: two.waiting)
 
