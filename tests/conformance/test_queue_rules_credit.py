@@ -83,9 +83,11 @@ async def test_rule_11_256_messages(world: World) -> None:
     a = await world.connect()
     one = await a.watch(f"/q/jobs/c/{ONE}")
     two = await a.watch(f"/q/jobs/c/{TWO}")
+    await a.queues("Pause", name="jobs", pause_s=100)
     for number in range(258):
         a.begin("/etcdserverpb.KV/Put", _put(str(number)))
     await world.settle()
+    await a.queues("Pause", name="jobs", pause_s=0)
 
     events = await one.events(256)
     assert await one.is_silent()
