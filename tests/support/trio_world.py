@@ -200,6 +200,7 @@ async def tcp_world(settings: dict[str, Any]) -> AsyncIterator[TrioWorld]:
             return await trio.open_tcp_stream("127.0.0.1", port)
 
         world = TrioWorld("tcp", nursery, open_stream)
+        world.kernel_pauses_max = 5_000
         world.log_lines = lines
         world.node = daemon.node
         yield world
