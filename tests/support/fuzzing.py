@@ -167,5 +167,6 @@ def split_frames(data: bytes) -> list[tuple[int, int, int, bytes]]:
 def mutate(rng: Random, data: bytes) -> bytes:
     """Return a worse version of a session's bytes, or sometimes what they are."""
     for _ in range(rng.choice([0, 1, 1, 2, 3])):
-        data = rng.choice(MUTATIONS)(rng, data)
+        # A cut may leave nothing, and nothing cannot be made worse.
+        data = rng.choice(MUTATIONS)(rng, data) if data else noise(rng, data)
     return data
