@@ -83,7 +83,7 @@ class Stage:
                         del cores[key]
                     outcome.add(effects)
                 self._schedule(key, core)
-        except Exception as error:
+        except Exception as error:  # whatever it is, it is our bug, told with what caused it
             raise CoreFault(key, message) from error
         return outcome
 

@@ -107,7 +107,7 @@ class YamlFile(PydanticBaseSettingsSource):
         self._path = path
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        """Unused: the file is read as a whole by `__call__`."""
+        """Never called: pydantic wants it defined, the file is read whole by `__call__`."""
         raise NotImplementedError
 
     def __call__(self) -> dict[str, Any]:

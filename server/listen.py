@@ -41,7 +41,7 @@ async def listen(urls: Iterable[ListenUrl]) -> list[Listening]:
                 bound += [_unix(url)] if url.path else await _tcp(url)
             except (OSError, UnicodeError) as error:
                 raise ListenError(f"cannot listen on {url}: {_why(error, url)}") from error
-    except BaseException:
+    except BaseException:  # cancelled or failed: nothing stays bound
         close(bound)
         raise
     return bound
@@ -71,7 +71,7 @@ def _unix(url: ListenUrl) -> Listening:
     try:
         sock.bind(url.path)
         sock.listen(socket.SOMAXCONN)
-    except BaseException:
+    except BaseException:  # the same for the one socket
         sock.close()
         raise
     return Listening(trio.SocketListener(trio.socket.from_stdlib_socket(sock)), url)

@@ -135,7 +135,7 @@ class WatchStream(Generic[T]):
                     wait_s = backoff.next_wait_s()
                     log.warning("%s; watching again in %.2f s", error, wait_s)
                     await asyncio.sleep(wait_s)
-        except Exception as error:
+        except Exception as error:  # whoever receives next is told, whatever it is
             self._failure = error
         finally:
             self._registered.set()
@@ -158,7 +158,7 @@ class WatchStream(Generic[T]):
                 while (response := await stream.recv_message()) is not None:
                     await self._take(response, backoff)
                 raise StreamTerminatedError("the server ended the watch")
-        except Exception as error:
+        except Exception as error:  # grpclib raises many kinds; what is not the world's goes on
             ours = translate(error, endpoint)
             if ours is None:
                 raise

@@ -126,7 +126,7 @@ class Transport:
         endpoint = self.endpoint
         try:
             return await request(channel, max(0.001, deadline_s - self.loop.time()))
-        except Exception as error:
+        except Exception as error:  # grpclib raises many kinds; what is not the world's goes on
             ours = translate(error, endpoint)
             if ours is None:
                 raise
@@ -211,7 +211,7 @@ async def open_transport(
                     yield transport
                 finally:
                     transport.close()
-            except BaseException as error:
+            except BaseException as error:  # raised below, outside of the nursery's group
                 failure = error
             finally:
                 done.set()
