@@ -254,5 +254,8 @@ CATCH_UP_READ_BYTES = 262_144
 REGISTRY_GONE_MAX = 4_096
 """Deleted registry keys remembered for lagging watches: a rolling restart of all consumers."""
 
+QUEUE_HANDLES_MAX = 4_096
+"""Queues whose handles a node keeps at hand; then it starts anew."""
+
 KEY_LEADS_MAX = 4_096
 """Queues whose keys of one kind a connection's session knows by heart; then it starts anew."""

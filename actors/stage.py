@@ -24,18 +24,17 @@ class Outcome:
         self.publications: list[Effect] = []
         self.logs: list[Log] = []
 
-    def add(self, effects: list[Any]) -> None:
-        """Sort `effects` in, keeping their order within each class."""
-        for effect in effects:
-            kind = type(effect)
-            if kind is Reply:
-                self.replies.append(effect)
-            elif kind is Persist:
-                self.persists.append(effect.record)
-            elif kind is Log:
-                self.logs.append(effect)
-            else:
-                self.publications.append(effect)
+    def add(self, effect: Any) -> None:
+        """Sort `effect` in, behind those of its class."""
+        kind = type(effect)
+        if kind is Reply:
+            self.replies.append(effect)
+        elif kind is Persist:
+            self.persists.append(effect.record)
+        elif kind is Log:
+            self.logs.append(effect)
+        else:
+            self.publications.append(effect)
 
 
 class Stage:
@@ -61,6 +60,7 @@ class Stage:
         """
         cores = self.cores
         outcome = Outcome()
+        replies = outcome.replies
         touched: dict[Any, Core] = {}
         key: Any = None
         message: Any = None
@@ -72,7 +72,11 @@ class Stage:
                     if core is None:
                         core = cores[key] = self._birth(key)
                     touched[key] = core
-                outcome.add(core.step(message, now_s))
+                for effect in core.step(message, now_s):
+                    if type(effect) is Reply:
+                        replies.append(effect)  # nearly always: spare it the call
+                    else:
+                        outcome.add(effect)
             message = "settle"
             self._add_due(touched, now_s)
             for key, core in touched.items():
@@ -81,7 +85,8 @@ class Stage:
                     if type(effects[-1]) is Stop:
                         effects.pop()
                         del cores[key]
-                    outcome.add(effects)
+                    for effect in effects:
+                        outcome.add(effect)
                 self._schedule(key, core)
         except Exception as error:  # whatever it is, it is our bug, told with what caused it
             raise CoreFault(key, message) from error

@@ -12,6 +12,7 @@ from typing import Any
 
 import trio
 
+from etcdq.actors import limits
 from etcdq.actors.core import Core
 from etcdq.actors.mailbox import KeyedHandle
 from etcdq.actors.node.keyspace import KeySpaceCore
@@ -54,6 +55,8 @@ class Node:
         board["revision"] = FIRST_REVISION
         self._keys = Shell(Stage(self._bear_key_space), board, log=log)
         self._queues = Shell(Stage(self._bear_queue), board, log=log)
+        self._handles: dict[bytes, KeyedHandle] = {}
+        """Those asked for lately: nearly every call names a queue that another one has named."""
         keys = KeyedHandle(self._keys.mailbox, _KEY_SPACE)
         self._context = QueueContext(
             node_id=f"{identity.member_id:x}".encode(),
@@ -93,7 +96,13 @@ class Node:
 
     def queue(self, name: bytes) -> KeyedHandle:
         """Return the handle of a queue; creates nothing."""
-        return KeyedHandle(self._queues.mailbox, name)
+        handles = self._handles
+        handle = handles.get(name)
+        if handle is None:
+            if len(handles) >= limits.QUEUE_HANDLES_MAX:
+                handles.clear()
+            handle = handles[name] = KeyedHandle(self._queues.mailbox, name)
+        return handle
 
     def census(self) -> list[QueueStatistics]:
         """Return the statistics of every living queue."""

@@ -17,7 +17,6 @@ from etcdq.actors import limits
 from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Effect, Log, Reply, Stop, Tell
 from etcdq.actors.errors import DrainingError, EtcdqError, OverLimitError
-from etcdq.actors.message import Address
 from etcdq.actors.node.messages import DropRegistry, SetRegistry
 from etcdq.actors.queue import keys, look
 from etcdq.actors.queue import messages as m
@@ -25,6 +24,9 @@ from etcdq.actors.queue.consumers import Consumer, Roster
 from etcdq.actors.queue.context import QueueContext
 from etcdq.actors.queue.job import BURIED, DELAYED, READY, RESERVED, Job, JobExtra
 from etcdq.actors.queue.places import Places
+
+_NONE_DELETED = m.Deleted((), 0)
+_ONE_DELETED = m.Deleted((), 1)
 
 
 class QueueCore:
@@ -181,7 +183,7 @@ class QueueCore:
 
     def _delete_key(self, message: m.DeleteKey, now_s: float) -> list[Effect]:
         under = keys.under(self._places.by_key, message.key)
-        return self._delete(message.to, [j for j in under if j.state is not RESERVED], now_s)
+        return self._delete(message, [j for j in under if j.state is not RESERVED], now_s)
 
     # consuming ------------------------------------------------------------------------------
 
@@ -297,8 +299,8 @@ class QueueCore:
     def _acknowledge(self, message: m.Acknowledge, now_s: float) -> list[Effect]:
         job = self._places.all.get(message.index)
         if job is None or job.tail != message.tail:
-            return [Reply(message.to, m.Deleted(()))]
-        shown = look.view(job, now_s)
+            return [Reply(message.to, _NONE_DELETED)]
+        deleted = m.Deleted((look.view(job, now_s),), 1) if message.shown else _ONE_DELETED
         if job.state is RESERVED or job.state is BURIED:
             self._acknowledged_total += 1
         else:
@@ -307,22 +309,24 @@ class QueueCore:
         if holder is not None and not holder.queued:
             self._roster.wake(holder)
         self._used_s = now_s
-        return [Reply(message.to, m.Deleted((shown,)))]
+        return [Reply(message.to, deleted)]
 
     def _purge(self, message: m.Purge, now_s: float) -> list[Effect]:
         jobs = look.held_by(message.holder, self._places, self._roster)
         meant = list(look.in_range(jobs, message.start, message.end))
-        return self._delete(message.to, meant, now_s)
+        return self._delete(message, meant, now_s)
 
-    def _delete(self, to: Address, jobs: list[Job], now_s: float) -> list[Effect]:
-        shown = tuple([look.view(job, now_s) for job in jobs])
+    def _delete(
+        self, message: m.DeleteKey | m.Purge, jobs: list[Job], now_s: float
+    ) -> list[Effect]:
+        shown = tuple([look.view(job, now_s) for job in jobs]) if message.shown else ()
         for job in jobs:
             holder = self._places.remove(job)
             if holder is not None:
                 self._roster.wake(holder)
         self._deleted_total += len(jobs)
         self._used_s = now_s
-        return [Reply(to, m.Deleted(shown))]
+        return [Reply(message.to, m.Deleted(shown, len(jobs)))]
 
     # looking and steering -------------------------------------------------------------------
 

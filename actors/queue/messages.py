@@ -73,10 +73,14 @@ class ReadKey(Message, frozen=True, gc=False):
 
 
 class DeleteKey(Message, frozen=True, gc=False):
-    """Remove the jobs that wait (ready or delayed) under a producer key. Replies `Deleted`."""
+    """Remove the jobs that wait (ready or delayed) under a producer key. Replies `Deleted`.
+
+    `shown`: the reply carries what was removed, not only how many; so in all that follow.
+    """
 
     to: Address
     key: bytes
+    shown: bool = True
 
 
 # consuming ----------------------------------------------------------------------------------
@@ -158,12 +162,14 @@ class Acknowledge(Message, frozen=True, gc=False):
     to: Address
     index: int
     tail: bytes
+    shown: bool = True
 
 
 class Deleted(Message, frozen=True, gc=False):
-    """What was removed, in index order."""
+    """What was removed, in index order (none if it was not to be shown), and how many."""
 
     jobs: tuple["JobView", ...]
+    count: int
 
 
 # looking ------------------------------------------------------------------------------------
@@ -228,6 +234,7 @@ class Purge(Message, frozen=True, gc=False):
     start: bytes = b""
     end: bytes | None = None
     holder: str | None = None
+    shown: bool = True
 
 
 class Kick(Message, frozen=True, gc=False):

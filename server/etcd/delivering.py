@@ -6,17 +6,15 @@ only the key and the body differ from one job to the next. Source: proto/rpc.pro
 
 from collections.abc import Iterable
 
+from etcdq.actors import limits
 from etcdq.actors.queue.messages import Delivery
 from etcdq.server.etcd.context import Context
 from etcdq.server.etcd.pb import kv_pb2, rpc_pb2
 
-_ONE_BYTE = [bytes((number,)) for number in range(128)]
-
-# Field tags: number << 3 | 2, which is "length-delimited".
-_EVENTS = b"Z"  # WatchResponse.events = 11
-_EVENT_KV = b"\x12"  # Event.kv = 2
-_KV_KEY = b"\n"  # KeyValue.key = 1
-_KV_VALUE = b"*"  # KeyValue.value = 5
+# A tag is number << 3 | 2, "length-delimited": WatchResponse.events = 11, Event.kv = 2,
+# KeyValue.key = 1, then the fixed fields, and KeyValue.value = 5, which an empty body leaves out.
+_EVENT = b"Z%s\x12%s\n%s%s%016d/%s%s"
+_EVENT_WITH_BODY = _EVENT + b"*%s%s"
 
 
 def watch_response(
@@ -31,29 +29,43 @@ def watch_response(
     head = rpc_pb2.WatchResponse(header=context.header(revision), watch_id=watch_id)
     fixed = kv_pb2.KeyValue(create_revision=revision, mod_revision=revision, version=1)
     fixed_bytes = fixed.SerializeToString()
+    fixed_length = len(fixed_bytes)
+    lead_length = len(lead) + limits.INDEX_DIGITS + 1
     parts = [head.SerializeToString()]
     for one in deliveries:
-        key = b"%s%016d/%s" % (lead, one.index, one.tail)
-        body = one.body
+        tail, body = one.tail, one.body
+        key_size = varint(lead_length + len(tail))
+        kv_length = 1 + len(key_size) + lead_length + len(tail) + fixed_length
         if body:
-            value = (_KV_VALUE, varint(len(body)), body)
-            kv = b"".join((_KV_KEY, varint(len(key)), key, fixed_bytes, *value))
+            body_size = varint(len(body))
+            kv_length += 1 + len(body_size) + len(body)
+        kv_size = varint(kv_length)
+        event_size = varint(1 + len(kv_size) + kv_length)
+        if body:
+            sizes = (event_size, kv_size, key_size)
+            parts.append(
+                _EVENT_WITH_BODY % (*sizes, lead, one.index, tail, fixed_bytes, body_size, body)
+            )
         else:
-            kv = b"".join((_KV_KEY, varint(len(key)), key, fixed_bytes))
-        size = varint(len(kv))
-        parts += (_EVENTS, varint(1 + len(size) + len(kv)), _EVENT_KV, size, kv)
+            sizes = (event_size, kv_size, key_size)
+            parts.append(_EVENT % (*sizes, lead, one.index, tail, fixed_bytes))
     return b"".join(parts)
 
 
 def varint(number: int) -> bytes:
     """Return a number that is not negative as protobuf writes it."""
-    if number < 128:
-        return _ONE_BYTE[number]
-    if number < 16_384:
-        return bytes((number & 127 | 128, number >> 7))
+    return _VARINTS[number] if number < _VARINTS_KEPT else _varint(number)
+
+
+def _varint(number: int) -> bytes:
     out = bytearray()
     while number >= 128:
         out.append(number & 127 | 128)
         number >>= 7
     out.append(number)
     return bytes(out)
+
+
+_VARINTS_KEPT = 2048
+_VARINTS = [_varint(number) for number in range(_VARINTS_KEPT)]
+"""The lengths that most jobs have."""

@@ -112,9 +112,11 @@ class Spelling:
         if name is not None and cut < len(key):
             tail = key[cut:]
             return ProducerKey(name, tail, tail)
-        name = self._queue_leads.get(key[: cut - _INDEX_BYTES])
-        if name is not None and cut < len(key) and lead[-_INDEX_BYTES:-1].isdigit():
-            return DeliveryKey(name, int(lead[-_INDEX_BYTES:-1]), key[cut:])
+        name = self._queue_leads.get(lead[:-_INDEX_BYTES])
+        if name is not None and cut < len(key):
+            digits = lead[-_INDEX_BYTES:-1]
+            if digits.isdigit():
+                return DeliveryKey(name, int(digits), key[cut:])
         for prefix in self.prefixes:
             if key.startswith(prefix):
                 segments = key[len(prefix) :].split(b"/")

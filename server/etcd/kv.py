@@ -245,11 +245,11 @@ def ask_delete(context: Context, request: rpc_pb2.DeleteRangeRequest, to: Addres
         return _ask_delete_range(context, start, end, prev_kv, to)
     form = context.spelling.parse(start)
     if type(form) is DeliveryKey:
-        message = queue.Acknowledge(to, form.index, form.tail)
-        return Ask(context.queue(form.name), message, _answer_deleted, (prev_kv, start))
+        message = queue.Acknowledge(to, form.index, form.tail, prev_kv)
+        return Ask(context.queue(form.name), message, _answer_deleted, start)
     if isinstance(form, ProducerKey):
-        delete = queue.DeleteKey(to, form.key)
-        return Ask(context.queue(form.name), delete, _answer_deleted, (prev_kv, start))
+        delete = queue.DeleteKey(to, form.key, prev_kv)
+        return Ask(context.queue(form.name), delete, _answer_deleted, start)
     if form is None:
         keys_delete = keys.DeleteKeys(to, start, b"", prev_kv)
         return Ask(context.door.keys, keys_delete, _answer_keys_deleted)
@@ -268,19 +268,18 @@ def _ask_delete_range(
     if isinstance(form, KeysRange):
         message = keys.DeleteKeys(to, form.start, form.end, prev_kv)
         return Ask(context.door.keys, message, _answer_keys_deleted, form)
-    purge = queue.Purge(to, form.start, form.end, _holder(form.holder))
-    return Ask(context.queue(form.name), purge, _answer_deleted, (prev_kv, form))
+    purge = queue.Purge(to, form.start, form.end, _holder(form.holder), prev_kv)
+    return Ask(context.queue(form.name), purge, _answer_deleted, form)
 
 
 def _answer_deleted(context: Context, value: queue.Deleted, asked: Ask) -> bytes:
-    prev_kv, form = asked.extra
-    count = len(value.jobs)
-    if count < 2 and not prev_kv:
-        return context.deleted_answer(count)
+    if value.count < 2 and not value.jobs:
+        return context.deleted_answer(value.count)
     revision = context.revision()
-    response = rpc_pb2.DeleteRangeResponse(header=context.header(revision), deleted=count)
-    if prev_kv:
-        response.prev_kvs.extend(wire_kv(_job_kv(job, form, revision)) for job in value.jobs)
+    prev_kvs = [wire_kv(_job_kv(job, asked.extra, revision)) for job in value.jobs]
+    response = rpc_pb2.DeleteRangeResponse(
+        header=context.header(revision), deleted=value.count, prev_kvs=prev_kvs
+    )
     return response.SerializeToString()
 
 

@@ -56,7 +56,7 @@ def ask_pause(context: Context, request: pb.PauseRequest, to: Address) -> Ask:
 def ask_purge(context: Context, request: pb.PurgeRequest, to: Address) -> Ask:
     """Delete every job, in whatever state."""
     name = _name(request.name)
-    return Ask(context.queue(name), queue.Purge(to), _answer_purge)
+    return Ask(context.queue(name), queue.Purge(to, shown=False), _answer_purge)
 
 
 def _name(text: str) -> bytes:
@@ -159,4 +159,4 @@ def _answer_pause(_context: Context, _value: queue.Paused, _asked: Ask) -> bytes
 
 
 def _answer_purge(_context: Context, value: queue.Deleted, _asked: Ask) -> bytes:
-    return pb.PurgeResponse(deleted=len(value.jobs)).SerializeToString()
+    return pb.PurgeResponse(deleted=value.count).SerializeToString()

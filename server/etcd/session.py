@@ -95,7 +95,8 @@ class Session:
         if tag > 0:
             asked = self._calls.pop(tag, None)
             if asked is not None:
-                self._deadlines.pop(tag, None)
+                if self._deadlines:
+                    self._deadlines.pop(tag, None)
                 self._answer(tag, asked, message.value)
             return
         watch = self._watches.get(tag)
@@ -106,8 +107,6 @@ class Session:
 
     def settle(self, now_s: float) -> None:
         """Do what is due: timeouts of calls, consumers, silent peers."""
-        if now_s < self.next_deadline_s():
-            return
         self._take(self.transport.expire(now_s), now_s)
         if self._earliest_s <= now_s:
             self._expire_calls(now_s)

@@ -101,7 +101,8 @@ class SessionShell:
         for message in self.mailbox.take():
             if message is not None:  # None only wakes
                 self.session.step(message, now_s)
-        self.session.settle(now_s)
+        if now_s >= self._alarm.deadline:
+            self.session.settle(now_s)
         self._flush(now_s)
 
     def _set_alarm(self) -> None:

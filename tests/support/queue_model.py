@@ -249,27 +249,27 @@ class QueueModel:
     def step_Acknowledge(self, message: m.Acknowledge, now_s: float) -> list[Any]:
         job = self.job_of(message.index)
         if job is None or job.put.tail != message.tail:
-            return [Reply(message.to, m.Deleted(()))]
-        shown = job.view(now_s)
+            return [Reply(message.to, m.Deleted((), 0))]
+        shown = (job.view(now_s),) if message.shown else ()
         self.remove(job, "acknowledged" if job.state in HANDED_OVER else "deleted")
-        return [Reply(message.to, m.Deleted((shown,)))]
+        return [Reply(message.to, m.Deleted(shown, 1))]
 
     def step_DeleteKey(self, message: m.DeleteKey, now_s: float) -> list[Any]:
         jobs = [job for job in self.of_state(READY, DELAYED) if job.put.key == message.key]
-        return self.delete(jobs, message.to, now_s)
+        return self.delete(jobs, message, now_s)
 
     def step_Purge(self, message: m.Purge, now_s: float) -> list[Any]:
         jobs = self.in_range(message, self.of_state(*m.JobState))
         if message.holder is not None:
             jobs = self.in_range(message, self.held_by_name(message.holder))
-        return self.delete(jobs, message.to, now_s)
+        return self.delete(jobs, message, now_s)
 
-    def delete(self, jobs: list[ModelJob], to: Address, now_s: float) -> list[Any]:
-        """Delete jobs and show what they were."""
-        shown = tuple(job.view(now_s) for job in jobs)
+    def delete(self, jobs: list[ModelJob], message: Any, now_s: float) -> list[Any]:
+        """Delete jobs and show what they were, if it is to be shown."""
+        shown = tuple(job.view(now_s) for job in jobs) if message.shown else ()
         for job in jobs:
             self.remove(job, "deleted")
-        return [Reply(to, m.Deleted(shown))]
+        return [Reply(message.to, m.Deleted(shown, len(jobs)))]
 
     def held_by_name(self, identity: str) -> list[ModelJob]:
         """Return what the consumer of that identity holds."""

@@ -33,6 +33,8 @@ class Control(Sender):
         self.unacknowledged_ping_since_s: float | None = None
         """When the oldest of our pings without an answer was sent."""
         self._events: list[Event] = []
+        self._uncredited = 0
+        """DATA received since credit was given back for it last."""
         self._flood = Flood(now_s)
         self._ended = False
         self._drained = False
@@ -108,6 +110,26 @@ class Control(Sender):
     def _drop_told(self, stream: Stream) -> None:
         if stream.told and stream.trailers is None:
             self._events.append(StreamGone(stream.stream_id))
+
+    def _open_side(self, stream_id: int) -> Stream:
+        """The stream in the table, if its client may still send on it."""
+        stream = self._streams[stream_id]
+        if stream is None or stream.remote_closed:
+            raise StreamFault(stream_id, ErrorCode.STREAM_CLOSED, "the client had ended its side")
+        return stream
+
+    def _pass(self, stream_id: int, flags: int) -> None:
+        """Let a late frame of a stream that we reset pass; its END_STREAM is the last one."""
+        if flags & frames.END_STREAM:
+            self._lingering.pop(stream_id, None)
+
+    def _count_received(self, size: int) -> None:
+        """Give credit for DATA back on arrival: what is kept of it has a budget of its own. A
+        peer can so never be seen to overrun its window, and need not be."""
+        self._uncredited += size
+        if self._uncredited >= limits.CONNECTION_WINDOW_BYTES // 2:
+            self._out += frames.window_update(0, self._uncredited)
+            self._uncredited = 0
 
     def _is_idle(self, stream_id: int) -> bool:
         return stream_id > self._last_stream_id or stream_id % 2 == 0

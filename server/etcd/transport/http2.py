@@ -5,9 +5,9 @@ overrides; what the protocol itself answers goes into the output. Peer input nev
 breaks one stream's rules resets it (`StreamFault`), what breaks the connection's ends it with
 GOAWAY (`ConnectionFault`), and after that nothing is read.
 
-The loop over frames handles one case itself: HEADERS and the DATA that completes a unary call, in
-the same bytes, with other calls' between them or not. It makes no stream object and calls no
-method. Everything else goes through a table of handlers by frame type.
+The loop over frames handles one case itself: HEADERS and right behind them the DATA that completes
+a unary call. It makes no stream object and calls no method. A call whose DATA stands farther back
+in the same bytes needs no stream object either. All else goes through a table by frame type.
 
 Where RFC 9113 leaves a choice: DATA on a closed stream is a stream error (budgeted), HEADERS on
 one that had been used is a connection error STREAM_CLOSED, on one that was skipped
@@ -32,6 +32,7 @@ from etcdq.server.etcd.transport.stream import Stream
 
 _FRAME_HEAD: Final = frames.FRAME_HEAD.unpack_from
 _PREFIX: Final = PREFIX.unpack_from
+_MESSAGE_HEAD: Final = Struct(">IBIBI").unpack_from
 _LAST: Final = Struct(">4xBI").pack
 """An empty DATA frame, given END_STREAM and its stream."""
 
@@ -56,8 +57,6 @@ class Connection(Control):
         """Stream ids the client left out: its newest gaps."""
         self._mark_s = now_s
         self._last_at_mark = -1
-        self._uncredited = 0
-        """DATA received since credit was given back for it last."""
         self._block_stream_id = 0
         """The stream whose header block is not complete, or 0."""
         self._block = bytearray()
@@ -136,7 +135,8 @@ class Connection(Control):
     def _parse(self, data: bytes) -> int:
         """Handle every complete frame; the position behind the last one."""
         pos, size, got = 0, len(data), 0
-        streams, cache = self._streams, self._decoder.cache
+        streams, cache, events = self._streams, self._decoder.cache, self._events
+        bytes_max = self._message_bytes_max
         begun: dict[int, Head] = {}
         """Plain calls whose headers are in `data` and whose message is not yet."""
         while size - pos >= 9:
@@ -147,24 +147,10 @@ class Connection(Control):
             end = start + (word >> 8)
             if end > size:
                 break
-            head = begun.get(stream_id)
-            if head is not None and word & 0xFF == _DATA and flags <= 1 and end - start >= 5:
-                compressed, length = _PREFIX(data, start)
-                last = end if flags else end + 9
-                if (
-                    not compressed
-                    and length == end - start - 5 <= self._message_bytes_max
-                    and (flags or data[end:last] == _LAST(1, stream_id))
-                    and (head.content_length is None or head.content_length == end - start)
-                ):
-                    # The whole message of a call that began above, its end perhaps behind it.
-                    del begun[stream_id]
-                    streams[stream_id] = None
-                    timeout_s = head.timeout_s
-                    deadline_s = None if timeout_s is None else self._now_s + timeout_s
-                    message = data[start + 5 : end]
-                    self._events.append(Request(stream_id, head.method, deadline_s, message))
-                    got += length + 5
+            if stream_id in begun and word & 0xFF == _DATA:
+                last = self._take_begun(begun, data, start, end, flags, stream_id)
+                if last:
+                    got += end - start
                     pos = last
                     continue
             if not (
@@ -188,15 +174,63 @@ class Connection(Control):
             pos = end
             if head is None:
                 continue
-            if head.plain:
-                begun[stream_id] = head
-            else:
+            if not head.plain:
                 self._open(stream_id, head, end_stream=False)
+                continue
+            if size - pos >= 14:
+                word, flags, next_id, compressed, length = _MESSAGE_HEAD(data, pos)
+                end = pos + 14 + length
+                if (
+                    next_id == stream_id
+                    and word == length + 5 << 8 <= _WORD_MAX  # DATA, one whole message
+                    and flags == 1
+                    and not compressed
+                    and end <= size
+                    and length <= bytes_max
+                    and (head.content_length is None or head.content_length == length + 5)
+                ):
+                    streams[stream_id] = None
+                    timeout_s = head.timeout_s
+                    deadline_s = None if timeout_s is None else self._now_s + timeout_s
+                    message = data[pos + 14 : end]
+                    events.append(Request(stream_id, head.method, deadline_s, message))
+                    got += length + 5
+                    pos = end
+                    continue
+            begun[stream_id] = head
         if begun:
             self._open_all(begun)
         if got:
             self._count_received(got)
         return pos
+
+    def _take_begun(
+        self, begun: dict[int, Head], data: bytes, start: int, end: int, flags: int, stream_id: int
+    ) -> int:
+        """Take DATA of a call whose headers are in the same bytes, if it is its whole message.
+
+        Returns:
+            Where the call ends, which may be behind an empty frame; 0: it is not that simple.
+        """
+        head = begun[stream_id]
+        if flags > 1 or end - start < 5:
+            return 0
+        compressed, length = _PREFIX(data, start)
+        last = end if flags else end + 9
+        if (
+            compressed
+            or not length == end - start - 5 <= self._message_bytes_max
+            or not (flags or data[end:last] == _LAST(1, stream_id))
+            or head.content_length not in (None, end - start)
+        ):
+            return 0
+        del begun[stream_id]
+        self._streams[stream_id] = None
+        timeout_s = head.timeout_s
+        deadline_s = None if timeout_s is None else self._now_s + timeout_s
+        message = data[start + 5 : end]
+        self._events.append(Request(stream_id, head.method, deadline_s, message))
+        return last
 
     def _open_all(self, begun: dict[int, Head]) -> None:
         """These calls did not come whole."""
@@ -221,14 +255,6 @@ class Connection(Control):
                 self._on_unknown(flags, stream_id, payload)
         except StreamFault as fault:
             self._fault(fault)
-
-    def _count_received(self, size: int) -> None:
-        """Give credit for DATA back on arrival: what is kept of it has a budget of its own. A
-        peer can so never be seen to overrun its window, and need not be."""
-        self._uncredited += size
-        if self._uncredited >= limits.CONNECTION_WINDOW_BYTES // 2:
-            self._out += frames.window_update(0, self._uncredited)
-            self._uncredited = 0
 
     # Calls ------------------------------------------------------------------------------
 
@@ -357,18 +383,6 @@ class Connection(Control):
         if stream.uncredited >= limits.STREAM_WINDOW_BYTES // 2:
             self._out += frames.window_update(stream_id, stream.uncredited)
             stream.uncredited = 0
-
-    def _open_side(self, stream_id: int) -> Stream:
-        """The stream in the table, if its client may still send on it."""
-        stream = self._streams[stream_id]
-        if stream is None or stream.remote_closed:
-            raise StreamFault(stream_id, ErrorCode.STREAM_CLOSED, "the client had ended its side")
-        return stream
-
-    def _pass(self, stream_id: int, flags: int) -> None:
-        """Let a late frame of a stream that we reset pass; its END_STREAM is the last one."""
-        if flags & frames.END_STREAM:
-            self._lingering.pop(stream_id, None)
 
 
 _HANDLERS: Final[tuple[Callable[[Connection, int, int, bytes], None], ...]] = (

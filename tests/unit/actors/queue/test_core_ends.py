@@ -24,7 +24,7 @@ def test_acknowledged_is_gone_for_ever() -> None:
     book.enter("c1", "w1")
     book >> accepted("w1", (FIRST,))
     assert indexes(book.ask(acknowledge(FIRST))) == [FIRST]
-    assert book.ask(acknowledge(FIRST)) == m.Deleted(())
+    assert book.ask(acknowledge(FIRST)) == m.Deleted((), 0)
     shown = book.shown()
     assert (shown.acknowledged_total, shown.deleted_total) == (1, 0)
     assert (shown.ready, shown.reserved, shown.delayed, shown.buried) == (0, 0, 0, 0)
@@ -54,7 +54,7 @@ def test_what_an_acknowledgement_shows_is_the_job_as_it_was() -> None:
 
 def test_the_whole_delivery_key_is_the_token() -> None:
     """An index with another tail hits nothing."""
-    assert QueueBook().fill(1).ask(acknowledge(FIRST, b"other")) == m.Deleted(())
+    assert QueueBook().fill(1).ask(acknowledge(FIRST, b"other")) == m.Deleted((), 0)
 
 
 def test_a_waiting_job_can_be_deleted_by_its_delivery_key() -> None:
@@ -157,7 +157,7 @@ def test_a_kick_returns_buried_jobs_with_new_indexes() -> None:
     book >> accepted("w1", (FIRST,)) >> m.Ended(watch("w1")) >> put()
     book.end_batch()
     assert book.ask(m.Kick(ASKER, 10)) == m.Kicked(1)
-    assert book.ask(acknowledge(FIRST)) == m.Deleted(())
+    assert book.ask(acknowledge(FIRST)) == m.Deleted((), 0)
     assert book.enter("c2", "w2") == [offer("w2", FIRST + 1, FIRST + 2).message]
     assert book.shown().kicked_total == 1
 

@@ -177,7 +177,7 @@ def test_deleting_a_producer_key_removes_what_waits_under_it() -> None:
     book >> put(b"other")
     book.end_batch()
     assert indexes(book.ask(m.DeleteKey(ASKER, b"k"))) == [1, 2, 3]
-    assert book.ask(m.DeleteKey(ASKER, b"k")) == m.Deleted(())
+    assert book.ask(m.DeleteKey(ASKER, b"k")) == m.Deleted((), 0)
     shown = book.shown()
     assert (shown.ready, shown.reserved, shown.delayed, shown.deleted_total) == (1, 1, 0, 3)
 

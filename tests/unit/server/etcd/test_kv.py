@@ -190,15 +190,17 @@ def test_range_of_registry_keys_is_spelled_back() -> None:
 def test_delete_of_one() -> None:
     """A delete of one key: an acknowledgement, waiting jobs, a key."""
     key = "/q/jobs/1764525600000001/k"
-    assert delete(key).message == queue.Acknowledge(TO, 1764525600000001, b"k")
-    assert delete("/q/jobs/p/k").message == queue.DeleteKey(TO, b"k")
+    assert delete(key).message == queue.Acknowledge(TO, 1764525600000001, b"k", shown=False)
+    assert delete(key, prev_kv=True).message.shown
+    assert delete("/q/jobs/p/k").message == queue.DeleteKey(TO, b"k", shown=False)
     assert delete("k", prev_kv=True).message == keys.DeleteKeys(TO, b"k", b"", True)
     assert delete("/queue/jobs").message == keys.DeleteKeys(TO, b"/q/jobs")
 
 
 def test_delete_of_ranges() -> None:
     """A delete of a range: a purge inside a queue, keys elsewhere, nothing where nothing can be."""
-    assert delete("/q/jobs/", "/q/jobs0").message == queue.Purge(TO)
+    assert delete("/q/jobs/", "/q/jobs0").message == queue.Purge(TO, shown=False)
+    assert delete("/q/jobs/", "/q/jobs0", prev_kv=True).message.shown
     assert delete("\0", "\0").message == keys.DeleteKeys(TO, b"\0", b"\0")
     nothing = rpc_pb2.DeleteRangeResponse.FromString(delete("/q/jobs/2", "/q/jobs/1"))
     assert (nothing.deleted, nothing.header.revision) == (0, 7)
@@ -209,7 +211,7 @@ def test_delete_of_ranges() -> None:
 def test_answer_to_a_delete(count: int, prev_kv: bool) -> None:
     """The number of jobs that went, and themselves where that was asked for."""
     asked = delete("/q/jobs/", "/q/jobs0", prev_kv=prev_kv)
-    answer = asked.answer(CONTEXT, queue.Deleted((JOB,) * count), asked)
+    answer = asked.answer(CONTEXT, queue.Deleted((JOB,) * count if prev_kv else (), count), asked)
     response = rpc_pb2.DeleteRangeResponse.FromString(answer)
     assert (response.deleted, response.header.revision) == (count, 7)
     assert [one.value for one in response.prev_kvs] == [b"body"] * (count if prev_kv else 0)

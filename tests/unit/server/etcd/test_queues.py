@@ -39,7 +39,7 @@ def consumer(held: int, held_bytes: int = 0, **fields: Any) -> queue.ConsumerSta
         (queues.ask_kick, pb.KickRequest(name="jobs", bound=3), queue.Kick(TO, 3)),
         (queues.ask_pause, pb.PauseRequest(name="jobs", pause_s=1.5), queue.Pause(TO, 1.5)),
         (queues.ask_pause, pb.PauseRequest(name="jobs"), queue.Pause(TO, 0.0)),
-        (queues.ask_purge, pb.PurgeRequest(name="jobs"), queue.Purge(TO)),
+        (queues.ask_purge, pb.PurgeRequest(name="jobs"), queue.Purge(TO, shown=False)),
         (
             queues.ask_peek,
             pb.PeekRequest(name="jobs", state=pb.BURIED, limit=4),
@@ -178,6 +178,7 @@ def test_counts() -> None:
     answer = asked.answer(CONTEXT, queue.Kicked(4), asked)
     assert pb.KickResponse.FromString(answer).kicked == 4
     asked = queues.ask_purge(CONTEXT, pb.PurgeRequest(name="jobs"), TO)
-    assert pb.PurgeResponse.FromString(asked.answer(CONTEXT, queue.Deleted(()), asked)).deleted == 0
+    answer = asked.answer(CONTEXT, queue.Deleted((), 5), asked)
+    assert pb.PurgeResponse.FromString(answer).deleted == 5
     asked = queues.ask_pause(CONTEXT, pb.PauseRequest(name="jobs"), TO)
     assert asked.answer(CONTEXT, queue.Paused(), asked) == b""
