@@ -86,6 +86,9 @@ BLOCK_CACHE_ENTRIES = 128
 BLOCK_CACHE_BLOCK_BYTES = 1_024
 """Larger blocks are not remembered: the cache of a connection stays under 128 KiB of blocks."""
 
+SHORT_STRINGS_MAX = 1_024
+"""Timeouts of calls that the process knows by heart, as they are spelled."""
+
 STREAMS_MAX = 4_096
 """Concurrent calls of a connection. grpc-go servers set none; 1,000 watches on one connection
 plus 256 deliveries deleted at once plus ordinary calls must fit, and an attacker's share must

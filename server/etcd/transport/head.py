@@ -6,6 +6,7 @@ header list made to hurt ends the connection (`ConnectionFault`).
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -108,7 +109,7 @@ class HeadReader:
             self._memo[key] = head
         if head.refusal is not None:
             return head
-        timeout_s = parse_timeout(text)
+        timeout_s = parse_timeout(text) if len(text) <= _TIMEOUT_DIGITS_MAX + 1 else None
         if timeout_s is None:
             shown = text[:32].decode("latin-1")
             return _refused(codes.INTERNAL, f'malformed grpc-timeout: "{shown}"')
@@ -117,6 +118,7 @@ class HeadReader:
         )
 
 
+@lru_cache(maxsize=limits.SHORT_STRINGS_MAX)
 def parse_timeout(text: bytes) -> float | None:
     """Seconds of a `grpc-timeout` value, or None if it is not 1 to 8 digits and a unit."""
     digits = text[:-1]

@@ -12,6 +12,7 @@ Our own blocks are literals without indexing: they touch no peer's table and so 
 
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
 from hpack.exceptions import HPACKError
@@ -201,10 +202,14 @@ _CODES: Final = _codes()
 
 
 def _huffman(raw: bytes) -> bytes:
-    """Decode a Huffman string. A short one of common characters, such as the timeout that is new
-    in every call, goes two characters a look-up; the rest and all errors the library's way."""
-    if len(raw) > _HUFFMAN_SHORT_BYTES:
-        return decode_huffman(raw)
+    """Decode a Huffman string."""
+    return _short_huffman(raw) if len(raw) <= _HUFFMAN_SHORT_BYTES else decode_huffman(raw)
+
+
+@lru_cache(maxsize=limits.SHORT_STRINGS_MAX)
+def _short_huffman(raw: bytes) -> bytes:
+    # Mostly what is left of a client's timeout: new in every call, yet of a few hundred values.
+    # Common characters go two a look-up; the rest and all errors the library's way.
     text = b""
     left = len(raw) * 8
     number = int.from_bytes(raw, "big") << _LOOK_AHEAD_BITS | _ALL_ONES
