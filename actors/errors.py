@@ -53,6 +53,10 @@ class NoSuchQueueError(RequestError):
     """A queue that does not exist was to be shown; the first put or watch creates it."""
 
 
+class NoSuchJobError(RequestError):
+    """No job of that id is there, in a state and in hands that the request allows."""
+
+
 class OverLimitError(UnavailableError):
     """A put over `--max-jobs-size` or `--max-jobs-per-queue`: works when there is room."""
 

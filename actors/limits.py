@@ -49,6 +49,15 @@ OFFER_MESSAGES_MAX = 1_000
 OFFER_BYTES_MAX = 1_048_576
 """Bytes of bodies in one offer, where credit has no limit."""
 
+EWMA_WEIGHT = 0.1
+"""What a new sample counts in an average of times; tuber's."""
+
+FAST_JOB_S = 0.1
+"""Jobs that take less are averaged apart from those that take longer; tuber's."""
+
+TIMING_SAMPLES_MAX = 1_000
+"""The last times of each kind, of which percentiles are taken; tuber's."""
+
 # delivery -----------------------------------------------------------------------------------
 
 RESPONSE_EVENTS_BYTES_MAX = 1_048_576

@@ -1,0 +1,122 @@
+"""How long jobs wait in a queue, and how long workers take for them.
+
+Averages are exponentially weighted (0.1 for each new sample). Jobs under 100 ms and above are kept
+apart, because one average of both says nothing about either. Percentiles are of the last 1,000.
+Source: tuber's statistics document.
+"""
+
+from collections import deque
+
+from etcdq.actors import limits
+from etcdq.actors.queue.messages import Message
+
+
+class TimingStatistics(Message, frozen=True, gc=False):
+    """A snapshot, in seconds; all 0 where there is no sample. `processing_*` is from a job's
+    reservation to its deletion, `queue_*` from its put to its reservation."""
+
+    processing_ewma_s: float = 0.0
+    processing_min_s: float = 0.0
+    processing_max_s: float = 0.0
+    processing_samples: int = 0
+    fast_ewma_s: float = 0.0
+    fast_samples: int = 0
+    slow_ewma_s: float = 0.0
+    slow_samples: int = 0
+    p50_s: float = 0.0
+    p95_s: float = 0.0
+    p99_s: float = 0.0
+    queue_ewma_s: float = 0.0
+    queue_min_s: float = 0.0
+    queue_max_s: float = 0.0
+    queue_samples: int = 0
+
+
+class Average:
+    """An exponentially weighted average; the first sample is taken as it is."""
+
+    __slots__ = ("ewma_s", "samples")
+
+    def __init__(self) -> None:
+        self.ewma_s = 0.0
+        self.samples = 0
+
+    def add(self, value_s: float) -> None:
+        """Take a sample in."""
+        self.samples += 1
+        if self.samples == 1:
+            self.ewma_s = value_s
+        else:
+            self.ewma_s += limits.EWMA_WEIGHT * (value_s - self.ewma_s)
+
+
+class Spread(Average):
+    """An average with the smallest and the largest sample."""
+
+    __slots__ = ("max_s", "min_s")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.min_s = 0.0
+        self.max_s = 0.0
+
+    def add(self, value_s: float) -> None:
+        """Take a sample in."""
+        if not self.samples or value_s < self.min_s:
+            self.min_s = value_s
+        if value_s > self.max_s:
+            self.max_s = value_s
+        super().add(value_s)
+
+
+class Timing:
+    """The times of one queue."""
+
+    __slots__ = ("_fast", "_last_fast", "_last_slow", "_slow", "processing", "queue")
+
+    def __init__(self) -> None:
+        self.processing = Spread()
+        self.queue = Spread()
+        self._fast = Average()
+        self._slow = Average()
+        self._last_fast: deque[float] = deque(maxlen=limits.TIMING_SAMPLES_MAX)
+        self._last_slow: deque[float] = deque(maxlen=limits.TIMING_SAMPLES_MAX)
+
+    def processed(self, value_s: float) -> None:
+        """A reserved job was deleted after so long."""
+        self.processing.add(value_s)
+        if value_s < limits.FAST_JOB_S:
+            self._fast.add(value_s)
+            self._last_fast.append(value_s)
+        else:
+            self._slow.add(value_s)
+            self._last_slow.append(value_s)
+
+    def statistics(self) -> TimingStatistics:
+        """Return a snapshot; percentiles are of slow jobs where there are any."""
+        last = sorted(self._last_slow or self._last_fast)
+        processing, queue = self.processing, self.queue
+        return TimingStatistics(
+            processing.ewma_s,
+            processing.min_s,
+            processing.max_s,
+            processing.samples,
+            self._fast.ewma_s,
+            self._fast.samples,
+            self._slow.ewma_s,
+            self._slow.samples,
+            _percentile(last, 50),
+            _percentile(last, 95),
+            _percentile(last, 99),
+            queue.ewma_s,
+            queue.min_s,
+            queue.max_s,
+            queue.samples,
+        )
+
+
+def _percentile(ordered: list[float], percent: int) -> float:
+    """Return the nearest of the samples, half rounded up."""
+    if not ordered:
+        return 0.0
+    return ordered[int(percent / 100 * (len(ordered) - 1) + 0.5)]

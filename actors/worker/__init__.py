@@ -1,0 +1,1 @@
+"""One beanstalk connection as the queues see it: what it watches, waits for, and holds."""
