@@ -39,11 +39,29 @@ class Credit(Message, frozen=True, gc=False):
 # producing ----------------------------------------------------------------------------------
 
 
+class Tags(Message, frozen=True, gc=False):
+    """What tuber lets a put say beyond its numbers; empty and 0 where it is not said.
+
+    `idp`: one living job per key and queue, and for `idp_ttl_s` after its deletion none. `grp`: a
+    member of that group. `aft`: held until that group is complete. `con`: at most `con_limit`
+    jobs with that key are reserved at once, over all queues.
+    """
+
+    idp: bytes = b""
+    idp_ttl_s: int = 0
+    grp: bytes = b""
+    aft: bytes = b""
+    con: bytes = b""
+    con_limit: int = 0
+
+
 class Put(Message, frozen=True, gc=False):
-    """Enter a job into the line. Replies `Inserted`, `OverLimitError` or `DrainingError`.
+    """Enter a job into the line. Replies `Inserted`, `OverLimitError` or `DrainingError`; with an
+    `idp` tag also `Duplicate` (`tube_messages.py`).
 
     `tail` is the last segment of the producer key and goes into the delivery key; `key` is the
-    whole producer key (client and tail together for `/i/{client}/{key}`).
+    whole producer key (client and tail together for `/i/{client}/{key}`). Both empty: the put came
+    over beanstalk, and the job's id is its key.
     """
 
     to: Address
@@ -53,6 +71,7 @@ class Put(Message, frozen=True, gc=False):
     priority: int = limits.PRIORITY_DEFAULT
     delay_s: float = 0.0
     ttr_s: float = 0.0
+    tags: Tags | None = None
 
 
 class Inserted(Message, frozen=True, gc=False):

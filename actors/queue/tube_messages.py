@@ -7,24 +7,8 @@ not in the state the request needs. Source: docs/semantics.md section 4.
 """
 
 from etcdq.actors.message import Address
-from etcdq.actors.queue.messages import JobState, JobView, Message
+from etcdq.actors.queue.messages import JobState, JobView, Message, Tags
 from etcdq.actors.queue.timing import TimingStatistics
-
-
-class Tags(Message, frozen=True, gc=False):
-    """What tuber lets a put say beyond its numbers; empty and 0 where it is not said.
-
-    `idp`: one living job per key and queue, and for `idp_ttl_s` after its deletion none. `grp`: a
-    member of that group. `aft`: held until that group is complete. `con`: at most `con_limit`
-    jobs with that key are reserved at once, over all queues.
-    """
-
-    idp: bytes = b""
-    idp_ttl_s: int = 0
-    grp: bytes = b""
-    aft: bytes = b""
-    con: bytes = b""
-    con_limit: int = 0
 
 
 class Duplicate(Message, frozen=True, gc=False):
