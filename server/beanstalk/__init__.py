@@ -1,0 +1,1 @@
+"""The beanstalk door: beanstalkd's text protocol and tuber's additions over the node's queues."""
