@@ -252,6 +252,21 @@ UNREAD_WATCH_REQUESTS_MAX = 100_000
 """Requests on one Watch call while its client does not read what it was answered: 10,000 watches
 made at once are honest, and each unread answer costs about 150 bytes."""
 
+# the beanstalk door -------------------------------------------------------------------------
+
+JOB_BYTES_MAX = 65_535
+"""Default of `--max-job-size`: beanstalkd's."""
+
+JOB_BYTES_LIMIT = 1_073_741_824
+"""`--max-job-size` may not go beyond: beanstalkd's largest."""
+
+BEANSTALK_PARKED_BYTES_MAX = 65_536
+"""Input taken of a connection while its reserve waits: some 3,000 pipelined deletes. Then nothing
+more is read from it until the reserve is answered."""
+
+BEANSTALK_PROGRESS_TIMEOUT_S = 30.0
+"""A connection that has begun a line or a body and sends nothing for this long is closed."""
+
 # watches on keys ----------------------------------------------------------------------------
 
 PROGRESS_NOTIFY_S = 600.0

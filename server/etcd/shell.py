@@ -12,7 +12,7 @@ import trio
 from etcdq.actors import limits
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import WriteLog, log_nowhere
-from etcdq.server.etcd.byte_stream import byte_stream_of
+from etcdq.server.byte_stream import byte_stream_of
 from etcdq.server.etcd.context import Context
 from etcdq.server.etcd.door import Door
 from etcdq.server.etcd.session import Session

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair
 
-from etcdq.server.etcd.byte_stream import SocketByteStream, TrioByteStream, byte_stream_of
+from etcdq.server.byte_stream import SocketByteStream, TrioByteStream, byte_stream_of
 
 
 @pytest.fixture

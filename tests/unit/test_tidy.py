@@ -28,6 +28,7 @@ NEEDS_NO_TEST = {
 TESTED_ELSEWHERE = {
     "server/process.py": "tests/interop/test_serve.py",  # a process is tested as a process
     "server/etcd/shell.py": "tests/shell/test_etcd_shell.py",  # actors/shell.py has the name
+    "server/beanstalk/shell.py": "tests/shell/test_beanstalk_shell.py",  # so here
 }
 
 
