@@ -45,13 +45,15 @@ class NodeTotals:
 
 @dataclass(frozen=True, slots=True)
 class GroupStatistics:
-    """A snapshot of one group. `pending`: members that are not deleted, `buried` of them buried;
-    `waiting`: jobs that are held until it is `complete`."""
+    """A snapshot of one group: its members by their state, and how many jobs are held until the
+    last of them is deleted. `cycle`: groups that wait for each other, and with them this one."""
 
-    pending: int
+    ready: int
+    reserved: int
+    delayed: int
     buried: int
-    complete: bool
     waiting: int
+    cycle: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
