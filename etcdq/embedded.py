@@ -22,6 +22,9 @@ class NodeSettings(TypedDict, total=False):
 
     name: str
     listen_client_urls: str | list[str]
+    listen_beanstalk: str
+    max_job_size: int | str
+    beanstalk_dialect: str
     max_request_bytes: int | str
     accept_timeout: float | str
     consumer_credit: int | str

@@ -18,7 +18,7 @@ from pydantic_settings import (
 from etcdq.actors import limits
 from etcdq.actors.queue.messages import Credit
 from etcdq.server import values
-from etcdq.server.values import ListenUrl
+from etcdq.server.values import BeanstalkAddress, ListenUrl
 
 ENVIRONMENT_PREFIX = "ETCDQ_"
 
@@ -26,6 +26,7 @@ PROCESS_FIELDS = ("config", "log_level", "log_format")
 """Settings of a process; a node inside somebody's program has no use for them."""
 
 Duration = Annotated[float, PlainValidator(values.positive_duration_s)]
+BeanstalkListen = Annotated[BeanstalkAddress | None, PlainValidator(values.beanstalk_address)]
 
 
 class ConfigError(ValueError):
@@ -50,6 +51,11 @@ class NodeConfig(BaseSettings):
     name: Annotated[str, PlainValidator(values.node_name)] = "default"
     listen_client_urls: Annotated[tuple[ListenUrl, ...], PlainValidator(values.listen_urls)] = (
         ListenUrl("127.0.0.1", 2379),
+    )
+    listen_beanstalk: BeanstalkListen = BeanstalkAddress("127.0.0.1", 11300)
+    max_job_size: Annotated[int, PlainValidator(values.job_bytes)] = limits.JOB_BYTES_MAX
+    beanstalk_dialect: Annotated[str, PlainValidator(values.choice("tuber", "beanstalkd"))] = (
+        "tuber"
     )
     max_request_bytes: Annotated[int, PlainValidator(values.request_bytes)] = (
         limits.REQUEST_BYTES_MAX
@@ -85,6 +91,8 @@ class NodeConfig(BaseSettings):
 
 class EmbeddedConfig(NodeConfig):
     """The settings of a node inside somebody's own program: only what the program says."""
+
+    listen_beanstalk: BeanstalkListen = None
 
     @classmethod
     def settings_customise_sources(

@@ -1,4 +1,4 @@
-"""How one value of the configuration is written: durations, sizes, credit, prefixes, URLs.
+"""How one value of the configuration is written: durations, sizes, credit, prefixes, addresses.
 
 Every function takes what a flag, a variable, a YAML file or a keyword argument gives and returns
 the value, or raises ValueError with a text that says what would be right.
@@ -34,6 +34,14 @@ class ListenUrl:
             return f"unix://{self.path}"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
+
+
+class BeanstalkAddress(ListenUrl):
+    """The same for the beanstalk door, in the words of its clients: HOST:PORT or unix:PATH."""
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"unix:{self.path}" if self.path else f"{host}:{self.port}"
 
 
 def duration_s(value: Any) -> float:
@@ -79,6 +87,14 @@ def request_bytes(value: Any) -> int:
     size = size_bytes(value)
     if not 1 <= size <= limits.REQUEST_BYTES_LIMIT:
         raise ValueError(f"must be between 1 and {limits.REQUEST_BYTES_LIMIT} bytes (32m)")
+    return size
+
+
+def job_bytes(value: Any) -> int:
+    """Return the limit of a job's body over the beanstalk door, in bytes."""
+    size = size_bytes(value)
+    if not 1 <= size <= limits.JOB_BYTES_LIMIT:
+        raise ValueError(f"must be between 1 and {limits.JOB_BYTES_LIMIT} bytes (1g)")
     return size
 
 
@@ -132,6 +148,20 @@ def listen_urls(value: Any) -> tuple[ListenUrl, ...]:
     return urls
 
 
+def beanstalk_address(value: Any) -> BeanstalkAddress | None:
+    """Return where the beanstalk door listens: HOST:PORT or unix:PATH; None for `none`."""
+    right = "write HOST:PORT, unix:PATH, or none for no beanstalk door"
+    text = _text(value)
+    if text == "none":
+        return None
+    if not text.isprintable() or " " in text:
+        raise ValueError(f"not an address; {right}")
+    if text.startswith("unix:"):
+        return BeanstalkAddress(path=_socket_path(text, text.removeprefix("unix:")))
+    host, port = _host_and_port(text, f"//{text}", right)
+    return BeanstalkAddress(host, port)
+
+
 def choice(*words: str) -> Any:
     """Return a function that takes one of `words` and nothing else."""
 
@@ -158,15 +188,22 @@ def _listen_url(text: str) -> ListenUrl:
     if scheme in ("https", "unixs"):
         raise ValueError(f"{text!r}: TLS is not built yet; {right}")
     if scheme == "unix":
-        if not 1 <= len(rest.encode()) <= limits.SOCKET_PATH_BYTES_MAX:
-            raise ValueError(
-                f"{text!r}: a socket's path has 1 to {limits.SOCKET_PATH_BYTES_MAX} bytes"
-            )
-        return ListenUrl(path=rest)
+        return ListenUrl(path=_socket_path(text, rest))
     if scheme != "http":
         raise ValueError(f"{text!r}: unknown scheme {scheme!r}; {right}")
+    host, port = _host_and_port(text, text, right)
+    return ListenUrl(host=host, port=port)
+
+
+def _socket_path(text: str, path: str) -> str:
+    if not 1 <= len(path.encode()) <= limits.SOCKET_PATH_BYTES_MAX:
+        raise ValueError(f"{text!r}: a socket's path has 1 to {limits.SOCKET_PATH_BYTES_MAX} bytes")
+    return path
+
+
+def _host_and_port(text: str, url: str, right: str) -> tuple[str, int]:
     try:
-        split = urlsplit(text)
+        split = urlsplit(url)
         host, port = split.hostname, split.port
     except ValueError:
         raise ValueError(f"{text!r}: wrong host or port; {right}, port 0 to 65535") from None
@@ -174,7 +211,7 @@ def _listen_url(text: str) -> ListenUrl:
         raise ValueError(f"{text!r} does not have the form HOST:PORT; {right}")
     if split.path.strip("/") or split.query or split.fragment:
         raise ValueError(f"{text!r} must not have a path; {right}")
-    return ListenUrl(host=host, port=port)
+    return host, port
 
 
 def _text(value: Any) -> str:

@@ -15,6 +15,23 @@ _FLAGS = (
         " commas.  [default: http://127.0.0.1:2379]",
     ),
     (
+        "--listen-beanstalk",
+        "ADDRESS",
+        "Where the beanstalk door listens: HOST:PORT, unix:PATH, or none.  [default:"
+        " 127.0.0.1:11300]",
+    ),
+    (
+        "--max-job-size",
+        "SIZE",
+        "Largest body of a job put through the beanstalk door, 1g at most.  [default: 65535]",
+    ),
+    (
+        "--beanstalk-dialect",
+        "DIALECT",
+        "tuber, or beanstalkd: no extension, and statistics with exactly its fields.  [default:"
+        " tuber]",
+    ),
+    (
         "--max-request-bytes",
         "SIZE",
         "Largest client request in bytes the server will accept.  [default: 1572864]",

@@ -6,7 +6,7 @@ import pytest
 
 from etcdq.actors.queue.messages import Credit
 from etcdq.server.config import ConfigError, NodeConfig, embedded_config, load_config
-from etcdq.server.values import ListenUrl
+from etcdq.server.values import BeanstalkAddress, ListenUrl
 
 DURATION = "write 5s, 100ms, 10m, 1h or a number of seconds"
 
@@ -30,6 +30,8 @@ def test_defaults() -> None:
 
     assert config.name == "default"
     assert config.listen_client_urls == (ListenUrl("127.0.0.1", 2379),)
+    assert config.listen_beanstalk == BeanstalkAddress("127.0.0.1", 11300)
+    assert (config.max_job_size, config.beanstalk_dialect) == (65_535, "tuber")
     assert config.max_request_bytes == 1_572_864
     assert config.accept_timeout == 5.0
     assert config.consumer_credit == Credit(256, 1_048_576)
@@ -73,6 +75,9 @@ def test_empty_variable_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
 EVERY_SETTING: dict[str, tuple[str, object]] = {
     "name": ("node-1", "node-1"),
     "listen-client-urls": ("http://[::1]:1,unix:///run/e.sock", None),
+    "listen-beanstalk": ("unix:/run/b.sock", BeanstalkAddress(path="/run/b.sock")),
+    "max-job-size": ("1g", 1 << 30),
+    "beanstalk-dialect": ("beanstalkd", "beanstalkd"),
     "max-request-bytes": ("2m", 2_097_152),
     "accept-timeout": ("100ms", 0.1),
     "consumer-credit": ("10,2k", Credit(10, 2_048)),
@@ -149,6 +154,9 @@ WRONG = [
         "1.5m",
         "not a size; write bytes as a whole number, or with k, m or g as in 64m",
     ),
+    ("max-job-size", "0", "must be between 1 and 1073741824 bytes (1g)"),
+    ("max-job-size", "1025m", "must be between 1 and 1073741824 bytes (1g)"),
+    ("beanstalk-dialect", "redis", "must be one of tuber, beanstalkd"),
     ("max-request-bytes", "0", "must be between 1 and 33554432 bytes (32m)"),
     ("max-request-bytes", "33m", "must be between 1 and 33554432 bytes (32m)"),
     (
@@ -222,6 +230,30 @@ def test_wrong_url(value: str, text: str) -> None:
 
     shown = text if text.startswith(repr(value)) else f"{value!r}: {text}"
     assert str(caught.value) == f"--listen-client-urls {shown}"
+
+
+ADDRESS = "write HOST:PORT, unix:PATH, or none for no beanstalk door"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("", f"'' does not have the form HOST:PORT; {ADDRESS}"),
+        ("a", f"'a' does not have the form HOST:PORT; {ADDRESS}"),
+        ("http://a:1", f"'http://a:1' does not have the form HOST:PORT; {ADDRESS}"),
+        ("a:1/x", f"'a:1/x' must not have a path; {ADDRESS}"),
+        ("a:65536", f"'a:65536': wrong host or port; {ADDRESS}, port 0 to 65535"),
+        ("a b:1", f"not an address; {ADDRESS}"),
+        ("unix:", "'unix:': a socket's path has 1 to 107 bytes"),
+    ],
+)
+def test_wrong_beanstalk_address(value: str, text: str) -> None:
+    """Every wrong address of the beanstalk door is told apart."""
+    with pytest.raises(ConfigError) as caught:
+        load_config({"listen_beanstalk": value})
+
+    shown = text if text.startswith(repr(value)) else f"{value!r}: {text}"
+    assert str(caught.value) == f"--listen-beanstalk {shown}"
 
 
 def test_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -345,6 +377,7 @@ def test_embedded_node_reads_no_environment(monkeypatch: pytest.MonkeyPatch) -> 
     assert config.name == "default"
     assert config.accept_timeout == 0.5
     assert config.queue_prefixes == (b"/a/",)
+    assert config.listen_beanstalk is None
 
 
 @pytest.mark.parametrize("field", ["data_dir", "config", "log_level", "log_format"])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etcdq.server import values
-from etcdq.server.values import ListenUrl
+from etcdq.server.values import BeanstalkAddress, ListenUrl
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,26 @@ def test_urls(text: str, url: ListenUrl) -> None:
     assert str(url) == text.rstrip("/")
 
 
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:11300", BeanstalkAddress("127.0.0.1", 11300)),
+        ("localhost:0", BeanstalkAddress("localhost", 0)),
+        ("[::1]:80", BeanstalkAddress("::1", 80)),
+        ("unix:/run/b.sock", BeanstalkAddress(path="/run/b.sock")),
+    ],
+)
+def test_beanstalk_addresses(text: str, address: BeanstalkAddress) -> None:
+    """An address is read, and written as beanstalk clients take it."""
+    assert values.beanstalk_address(text) == address
+    assert str(address) == text
+
+
+def test_no_beanstalk_address() -> None:
+    """`none` is nowhere."""
+    assert values.beanstalk_address("none") is None
+
+
 def test_two_free_ports_are_two_urls() -> None:
     """Port 0 may be there twice: each is another port."""
     assert len(values.listen_urls("http://127.0.0.1:0, http://127.0.0.1:0")) == 2
@@ -53,13 +73,14 @@ def test_two_free_ports_are_two_urls() -> None:
     [
         values.duration_s, values.positive_duration_s, values.count, values.size_bytes,
         values.request_bytes, values.credit, values.node_name, values.queue_prefixes,
-        values.listen_urls, values.choice("text", "json"),
+        values.listen_urls, values.choice("text", "json"), values.job_bytes,
+        values.beanstalk_address,
     ],
 )  # fmt: skip
 @given(
     value=st.one_of(
         st.text(),
-        st.from_regex(r"(http|unix|https)://.{0,12}", fullmatch=True),
+        st.from_regex(r"(http://|unix://|https://|unix:|).{0,12}", fullmatch=True),
         st.from_regex(r"[0-9.,]{0,8}[a-zA-Z]{0,2}"),
         st.integers(),
         st.floats(),
