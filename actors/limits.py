@@ -55,6 +55,13 @@ EWMA_WEIGHT = 0.1
 FAST_JOB_S = 0.1
 """Jobs that take less are averaged apart from those that take longer; tuber's."""
 
+TOMBSTONE_OVERHEAD_BYTES = 128
+"""What remembering a deleted job by its idempotency key costs beyond the key; tuber's."""
+
+GROUP_STEPS_MAX = 2_000
+"""Steps of a search for groups that wait for each other in a circle: about 2 ms. One that is
+farther away is not found; real pipelines have a dozen groups."""
+
 TIMING_SAMPLES_MAX = 1_000
 """The last times of each kind, of which percentiles are taken; tuber's."""
 
