@@ -216,7 +216,8 @@ class ShowTube(Message, frozen=True, gc=False):
 
 class TubeStatistics(Message, frozen=True, gc=False):
     """A queue as a tube. `*_total` count since it was created; consumers of the etcd door count
-    as watching, and as waiting while they could take a job."""
+    as watching, and as waiting while they could take a job. `oldest_*` are of the job that would
+    leave its state first, its age since its put; 0 where there is none."""
 
     name: bytes
     urgent: int
@@ -236,3 +237,7 @@ class TubeStatistics(Message, frozen=True, gc=False):
     timeouts_total: int
     buries_total: int
     timing: TimingStatistics
+    oldest_ready_id: int = 0
+    oldest_ready_age_s: float = 0.0
+    oldest_delayed_age_s: float = 0.0
+    oldest_buried_age_s: float = 0.0
