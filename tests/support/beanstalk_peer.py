@@ -14,14 +14,20 @@ from tests.support.processes import END_S, READY_S, free_port
 LOOK_S = 0.01
 
 
-@contextmanager
-def run_beanstalkd(*flags: str) -> Iterator[str]:
-    """Run the real beanstalkd in memory; give its address, host:port; skip where it is missing."""
+def beanstalkd_program() -> str:
+    """Return where the real beanstalkd lies; skip where it is missing."""
     program = shutil.which("beanstalkd")
     if program is None:
         pytest.skip("no beanstalkd here: install the Debian package beanstalkd")
+    return program
+
+
+@contextmanager
+def run_beanstalkd(*flags: str) -> Iterator[str]:
+    """Run the real beanstalkd in memory; give its address, host:port."""
     port = free_port()
-    process = subprocess.Popen([program, "-l", "127.0.0.1", "-p", str(port), *flags])
+    command = [beanstalkd_program(), "-l", "127.0.0.1", "-p", str(port), *flags]
+    process = subprocess.Popen(command)
     try:
         _wait_until_it_listens(process, port)
         yield f"127.0.0.1:{port}"
