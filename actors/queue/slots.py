@@ -4,10 +4,11 @@ A key is here as long as a job with it lives, in any state, in any queue; its li
 that any of them was put with. A job takes a slot when it is handed out and frees it when it is in
 no one's hands any more: deleted, released, buried, timed out, its connection gone.
 
-A queue whose next job must wait for a slot parks at the key. Who frees a slot, or raises the
-limit, tells the parked queues, in order; each of them looks for itself whether it still can take.
-To be fair a queue that got a slot unparks and, if it has another job waiting, parks anew, behind
-the others. Source: docs/semantics.md section 4; tuber's README, "Concurrency Keys".
+A queue that has a job waiting for a slot is parked at the key. Who frees a slot, or raises the
+limit, tells the parked queues, in order; each of them looks for itself how many it can take now.
+One that takes a slot goes behind the others, so that none of them waits for ever.
+
+Source: docs/semantics.md section 4; tuber's README, "Concurrency Keys".
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Slots:
         """Take note of a new job with `key`, which may be reserved `limit` (1 or more) at once.
 
         Returns:
-            Whether this raised the limit of a key that was full: tell those parked at it.
+            Whether this raised the limit and a queue is parked at the key: tell them.
         """
         assert limit > 0, "a key without slots would hold its jobs for ever"
         entry = self._keys.get(key)
@@ -55,9 +56,8 @@ class Slots:
         entry.living += 1
         if limit <= entry.limit:
             return False
-        opened = entry.taken > 0 and entry.taken == entry.limit
         entry.limit = limit
-        return opened
+        return bool(entry.parked)
 
     def leave(self, key: bytes) -> None:
         """Take note that a job with `key` is deleted; it freed its slot before.
@@ -72,11 +72,19 @@ class Slots:
 
     def is_full(self, key: bytes) -> bool:
         """Say whether no further job with `key` may be reserved now; one lives."""
-        entry = self._keys[key]
-        return entry.taken >= entry.limit
+        return self.room(key) == 0
 
-    def take(self, key: bytes) -> None:
-        """Take a slot for a job that is reserved from now on; `is_full` said no."""
+    def room(self, key: bytes) -> int:
+        """Return how many more jobs with `key` may be reserved now; one lives."""
+        entry = self._keys[key]
+        return entry.limit - entry.taken
+
+    def take(self, key: bytes, queue: bytes = b"") -> None:
+        """Take a slot for a job that is reserved from now on; `is_full` said no.
+
+        Args:
+            queue: whose job it is. If it is parked it goes behind the other queues.
+        """
         entry = self._keys[key]
         assert entry.taken < entry.limit, "more jobs reserved than the key allows"
         assert entry.taken < entry.living, "a job has two slots"
@@ -84,21 +92,24 @@ class Slots:
             self._taken_keys += 1
         entry.taken += 1
         self._taken += 1
+        if queue in entry.parked:
+            del entry.parked[queue]
+            entry.parked[queue] = None
 
     def free(self, key: bytes) -> bool:
         """Free the slot of a job that is reserved no longer.
 
         Returns:
-            Whether the key was full: tell those parked at it.
+            Whether a queue is parked at the key: tell them, also if the key was not full. Who was
+            told before may not have needed the slot that was free.
         """
         entry = self._keys[key]
         assert entry.taken > 0, "a slot is freed that nobody took"
-        was_full = entry.taken == entry.limit
         entry.taken -= 1
         self._taken -= 1
         if entry.taken == 0:
             self._taken_keys -= 1
-        return was_full
+        return bool(entry.parked)
 
     def park(self, key: bytes, queue: bytes) -> None:
         """Let `queue`, which has a ready job for `key`, be told; it keeps a place it has."""

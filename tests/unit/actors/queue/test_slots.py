@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from etcdq.actors.queue.slots import Slots, SlotsStatistics
 
 KEYS = (b"a", b"b")
+QUEUES = (b"q1", b"q2", b"q3")
 
 
 def entered(*limits: int) -> Slots:
@@ -66,27 +67,45 @@ def test_a_limit_outlives_idleness_but_not_the_last_job() -> None:
     assert slots.is_full(b"k")
 
 
-def test_a_raised_limit_opens_a_full_key() -> None:
-    """A put with a larger limit says that those who wait are to be told; any other put does not."""
+def test_a_raised_limit_makes_room() -> None:
+    """A put with a larger limit says whether someone is to be told; any other put does not."""
     slots = Slots()
     assert not slots.enter(b"k", 1)
-    assert not slots.enter(b"k", 1)
     slots.take(b"k")
+    slots.park(b"k", b"q")
     assert not slots.enter(b"k", 1)
-    assert slots.enter(b"k", 2)
-    assert not slots.is_full(b"k")
-    assert not slots.enter(b"k", 3), "it had a free slot before"
+    assert slots.room(b"k") == 0
+    assert slots.enter(b"k", 3)
+    assert slots.room(b"k") == 2
+    slots.unpark(b"k", b"q")
+    assert not slots.enter(b"k", 4), "nobody is parked"
 
 
-def test_freeing_says_whether_anyone_can_wait() -> None:
-    """Only a slot of a full key is waited for."""
-    slots = entered(2, 2)
-    slots.take(b"k")
-    assert not slots.free(b"k")
+def test_every_freed_slot_is_told() -> None:
+    """Also one of a key that was not full: several may free before anyone takes one."""
+    slots = entered(2, 2, 2)
     slots.take(b"k")
     slots.take(b"k")
+    slots.park(b"k", b"q")
     assert slots.free(b"k")
-    assert not slots.free(b"k")
+    assert slots.free(b"k")
+    assert slots.room(b"k") == 2
+    slots.take(b"k")
+    slots.unpark(b"k", b"q")
+    assert not slots.free(b"k"), "nobody is parked"
+
+
+def test_who_takes_a_slot_goes_behind_the_others() -> None:
+    """Queues that wait for one key take turns; taking parks nobody."""
+    slots = entered(3, 3, 3)
+    slots.park(b"k", b"q1")
+    slots.park(b"k", b"q2")
+    slots.take(b"k", b"q1")
+    assert slots.parked(b"k") == (b"q2", b"q1")
+    slots.take(b"k", b"q2")
+    assert slots.parked(b"k") == (b"q1", b"q2")
+    slots.take(b"k", b"q3")
+    assert slots.parked(b"k") == (b"q1", b"q2")
 
 
 def test_queues_wait_in_the_order_in_which_they_parked() -> None:
@@ -168,27 +187,30 @@ class SlotsModel(RuleBasedStateMachine):
     def taken(self, key: bytes) -> int:
         return sum(job.reserved for job in self.jobs if job.key == key)
 
-    def is_full(self, key: bytes) -> bool:
-        return self.taken(key) >= self.limits[key]
+    def room(self, key: bytes) -> int:
+        return self.limits[key] - self.taken(key)
 
     @rule(key=st.sampled_from(KEYS), limit=st.integers(1, 3))
     def put(self, key: bytes, limit: int) -> None:
-        was_full = key in self.limits and self.is_full(key)
+        is_raised = limit > self.limits.get(key, 0)
         self.limits[key] = max(limit, self.limits.get(key, 0))
         self.jobs.append(ModelJob(key))
-        assert self.slots.enter(key, limit) == (was_full and not self.is_full(key))
+        assert self.slots.enter(key, limit) == (is_raised and bool(self.waiting[key]))
 
     @precondition(lambda self: self.jobs)
-    @rule(data=st.data())
-    def reserve_or_free(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), queue=st.sampled_from(QUEUES))
+    def reserve_or_free(self, data: st.DataObject, queue: bytes) -> None:
         job = data.draw(st.sampled_from(self.jobs))
-        was_full = self.is_full(job.key)
+        waiting = self.waiting[job.key]
         if job.reserved:
             job.reserved = False
-            assert self.slots.free(job.key) == was_full
-        elif not was_full:
+            assert self.slots.free(job.key) == bool(waiting)
+        elif self.room(job.key):
             job.reserved = True
-            self.slots.take(job.key)
+            self.slots.take(job.key, queue)
+            if queue in waiting:
+                waiting.remove(queue)
+                waiting.append(queue)
 
     @precondition(lambda self: self.jobs)
     @rule(data=st.data())
@@ -202,7 +224,7 @@ class SlotsModel(RuleBasedStateMachine):
             del self.limits[job.key]
             self.waiting[job.key] = []
 
-    @rule(key=st.sampled_from(KEYS), queue=st.sampled_from([b"q1", b"q2", b"q3"]))
+    @rule(key=st.sampled_from(KEYS), queue=st.sampled_from(QUEUES))
     def park_or_unpark(self, key: bytes, queue: bytes) -> None:
         if queue in self.waiting[key]:
             self.waiting[key].remove(queue)
@@ -220,7 +242,8 @@ class SlotsModel(RuleBasedStateMachine):
         for key in KEYS:
             assert self.slots.parked(key) == tuple(self.waiting[key])
         for key in self.limits:
-            assert self.slots.is_full(key) == self.is_full(key)
+            assert self.slots.room(key) == self.room(key)
+            assert self.slots.is_full(key) == (self.room(key) == 0)
 
 
 TestSlotsModel = SlotsModel.TestCase
