@@ -31,6 +31,9 @@ QUEUE_NAME_BYTES_MAX = 200
 PRIORITY_DEFAULT = 1024
 """Priority of an etcd put: beanstalkd clients call jobs below it urgent."""
 
+JOB_ID_DIGITS_MAX = 20
+"""Digits of the largest number of 64 bits: no job's id has more."""
+
 INDEX_DIGITS = 16
 """Digits of an index in a delivery key: microseconds since 1970 fit until the year 2286."""
 
@@ -266,6 +269,18 @@ JOB_BYTES_MAX = 65_535
 
 JOB_BYTES_LIMIT = 1_073_741_824
 """`--max-job-size` may not go beyond: beanstalkd's largest."""
+
+BATCH_JOBS_MAX = 1_000
+"""Jobs of one reserve-batch or delete-batch; tuber's."""
+
+TUBE_WEIGHT_MAX = 9_999
+"""What a watched tube may weigh; tuber's."""
+
+BEANSTALKD_LINE_BYTES_MAX = 224
+"""A command line with its end: pause-tube with the longest name and time; beanstalkd's."""
+
+TUBER_LINE_BYTES_MAX = 21_015
+"""The same with batches: a delete-batch of the most and longest ids, and one space; tuber's."""
 
 BEANSTALK_PARKED_BYTES_MAX = 65_536
 """Input taken of a connection while its reserve waits: some 3,000 pipelined deletes. Then nothing

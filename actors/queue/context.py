@@ -6,7 +6,12 @@ from itertools import count
 
 from etcdq.actors import limits
 from etcdq.actors.message import Handle
+from etcdq.actors.queue.groups import Groups
+from etcdq.actors.queue.job import Job
 from etcdq.actors.queue.messages import Credit
+from etcdq.actors.queue.slots import Slots
+from etcdq.actors.queue.tube_messages import Face
+from etcdq.actors.queue.tubes import Tubes
 
 
 class Numbers:
@@ -33,6 +38,23 @@ class JobsBudget:
 
 
 @dataclass(slots=True)
+class Totals:
+    """What has happened to the jobs of all queues, also of those that are gone."""
+
+    jobs: int = 0
+    timeouts: int = 0
+    deletes: int = 0
+
+
+def _nobody(_name: bytes) -> Handle:
+    raise LookupError("this node has no other queue to tell")
+
+
+def _faceless(_name: bytes) -> Face | None:
+    return None
+
+
+@dataclass(slots=True)
 class QueueContext:
     """What a queue is given by its node; shared by all queues, so not to be changed by one.
 
@@ -45,7 +67,14 @@ class QueueContext:
         credit: what a consumer gets that does not ask for another one.
         max_jobs: jobs one queue may hold (`--max-jobs-per-queue`); 0 for no limit.
         idle_s: an unused queue is reaped after this many seconds (`--queue-idle`).
-        draining: set by the node when it is about to stop; read at every put.
+        request_bytes_max: a larger body is not offered to watches (rule 7); 0 for no limit.
+        draining: set by the node when it takes no new jobs; read at every put.
+        directory: every job of the node by its id.
+        slots, groups: the keys that span queues.
+        tubes: the names of the queues that exist, in the order beanstalkd lists them.
+        totals: counters over all queues.
+        queue: the handle of another queue.
+        face: what another queue shows, or None; read by workers.
     """
 
     node_id: bytes
@@ -56,4 +85,12 @@ class QueueContext:
     credit: Credit = field(default_factory=Credit)
     max_jobs: int = 0
     idle_s: float = limits.QUEUE_IDLE_S
+    request_bytes_max: int = 0
     draining: bool = False
+    directory: dict[int, Job] = field(default_factory=dict)
+    slots: Slots = field(default_factory=Slots)
+    groups: Groups = field(default_factory=Groups)
+    tubes: Tubes = field(default_factory=Tubes)
+    totals: Totals = field(default_factory=Totals)
+    queue: Callable[[bytes], Handle] = _nobody
+    face: Callable[[bytes], Face | None] = _faceless

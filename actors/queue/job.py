@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from etcdq.actors.queue.messages import JobState
+from etcdq.actors.core import NEVER_S
+from etcdq.actors.queue.messages import JobState, Tags
 
 if TYPE_CHECKING:
     from etcdq.actors.queue.consumers import Consumer
@@ -23,14 +24,18 @@ BURIED = JobState.BURIED
 Change = dict[JobState, JobState]
 
 HAND_OUT: Change = {READY: RESERVED}
+RESERVE: Change = {READY: RESERVED, DELAYED: RESERVED, BURIED: RESERVED}
 GIVE_BACK: Change = {RESERVED: READY}
+DELAY: Change = {RESERVED: DELAYED}
 BURY: Change = {RESERVED: BURIED}
 RIPEN: Change = {DELAYED: READY}
 KICK: Change = {BURIED: READY, DELAYED: READY}
 
 TRANSITIONS: dict[str, Change] = {
     "hand out": HAND_OUT,
+    "reserve by id": RESERVE,
     "give back": GIVE_BACK,
+    "delay": DELAY,
     "bury": BURY,
     "ripen": RIPEN,
     "kick": KICK,
@@ -39,26 +44,74 @@ TRANSITIONS: dict[str, Change] = {
 
 
 class JobExtra(msgspec.Struct, gc=False, eq=False):
-    """What few jobs have; times in seconds, `ready_at_s` on the shell's clock."""
+    """What not every job has. `delay_s` and `ttr_s` are as last asked for; `due_s` is when a delay
+    or a reservation ends, `reserved_at_s` when that began, on the shell's clock."""
 
-    delay_s: float
-    ttr_s: float
-    ready_at_s: float
+    delay_s: float = 0.0
+    ttr_s: float = 0.0
+    due_s: float = NEVER_S
+    reserved_at_s: float = 0.0
+    reserves: int = 0
+    timeouts: int = 0
+    releases: int = 0
+    buries: int = 0
+    kicks: int = 0
+    tags: Tags | None = None
+
+
+class Reserver:
+    """A beanstalk connection as the holder of jobs: one object per connection, for all queues."""
+
+    __slots__ = ("connection", "identity")
+
+    def __init__(self, connection: int) -> None:
+        self.connection = connection
+        self.identity = f"connection {connection}"
+
+    def let_go(self, job: "Job") -> None:
+        """Take `job` out of its hands."""
+        job.holder = None
 
 
 class Job(msgspec.Struct, gc=False, eq=False):
     """One job. Made by the million, so it is small and no business of the garbage collector.
 
-    `tail` is often the same object as `key`. `holder` is set exactly while it is reserved.
+    `tail` is often the same object as `key`; both are empty where the job's id is its key (see
+    `key_of`). `holder` is set exactly while it is reserved.
     """
 
     index: int
     job_id: int
+    queue: bytes
     key: bytes
     tail: bytes
     body: bytes
     priority: int
     put_s: float
     state: JobState
-    holder: "Consumer | None" = None
+    holder: "Consumer | Reserver | None" = None
     extra: JobExtra | None = None
+
+
+def extra_of(job: Job) -> JobExtra:
+    """Return the job's extra, made if it had none."""
+    extra = job.extra
+    if extra is None:
+        extra = job.extra = JobExtra()
+    return extra
+
+
+def tags_of(job: Job) -> Tags | None:
+    """Return what its put said beyond numbers."""
+    extra = job.extra
+    return extra.tags if extra is not None else None
+
+
+def key_of(job: Job) -> bytes:
+    """Return its producer key."""
+    return job.key or b"%d" % job.job_id
+
+
+def tail_of(job: Job) -> bytes:
+    """Return the last segment of its producer key."""
+    return job.tail or b"%d" % job.job_id

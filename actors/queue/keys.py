@@ -20,6 +20,12 @@ def add(keys: Keys, job: Job) -> None:
         keys[job.key] = {there.index: there, job.index: job}
 
 
+def add_back(keys: Keys, job: Job) -> None:
+    """Take in a job that may be older than others under its key."""
+    jobs = {**{other.index: other for other in under(keys, job.key)}, job.index: job}
+    keys[job.key] = dict(sorted(jobs.items())) if len(jobs) > 1 else job
+
+
 def remove(keys: Keys, job: Job) -> None:
     """Forget a job; its index is still the one it was added with."""
     there = keys.pop(job.key)

@@ -7,6 +7,9 @@ job of that index is ready. A job that leaves from the middle leaves its entry b
 is skipped when it comes to the front, and swept when the dead outnumber the living. So adding,
 removing and taking cost the same however long the line is.
 
+A job whose concurrency key is full when it comes to the head is parked until a slot frees
+(`parking.py`): it is still ready, and counted.
+
 What may surprise: an index can have two entries (left from the middle, then came back). At most
 one of them is ever used, because taking the job makes the other one dead: entries are always
 `live` plus dead ones, whichever is which.
@@ -18,7 +21,9 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 
 from etcdq.actors import limits
-from etcdq.actors.queue.job import HAND_OUT, READY, Job
+from etcdq.actors.queue.job import HAND_OUT, READY, Job, tags_of
+from etcdq.actors.queue.parking import Parking
+from etcdq.actors.queue.slots import Slots
 
 Lane = tuple[deque[int], list[int]]
 """Indexes that came in order, and a heap of those that came back."""
@@ -29,12 +34,27 @@ class Line:
 
     Args:
         jobs: all jobs of the queue by index; owned and changed by the queue.
+        slots: the concurrency keys of all queues.
+        queue: the queue's name, under which it waits for slots.
     """
 
-    __slots__ = ("_dead", "_jobs", "_lanes", "_priorities", "live", "urgent")
+    __slots__ = (
+        "_dead",
+        "_jobs",
+        "_lanes",
+        "_parking",
+        "_priorities",
+        "_queue",
+        "_slots",
+        "live",
+        "urgent",
+    )
 
-    def __init__(self, jobs: Mapping[int, Job]) -> None:
+    def __init__(self, jobs: Mapping[int, Job], slots: Slots, queue: bytes) -> None:
         self._jobs = jobs
+        self._slots = slots
+        self._queue = queue
+        self._parking: Parking | None = None
         self._lanes: dict[int, Lane] = {}
         self._priorities: list[int] = []
         self._dead = 0
@@ -54,18 +74,18 @@ class Line:
 
     def add_back(self, job: Job) -> None:
         """Put a ready job to the place that its index gives it."""
-        lane = self._lanes.get(job.priority)
-        if lane is None:
-            lane = self._open_lane(job.priority)
-        heapq.heappush(lane[1], job.index)
+        self._enter_back(job)
         self.live += 1
         if job.priority < limits.PRIORITY_DEFAULT:
             self.urgent += 1
 
     def discard(self, job: Job) -> None:
         """Take note that `job` is no longer ready, or no longer there; the line did not take it."""
-        self._dead += 1
         self._lose(job.priority, 1)
+        key = key_wanted(job)
+        if key and self._leave_parking(key, job):
+            return
+        self._dead += 1
         if self._dead > limits.LINE_DEAD_MIN and self._dead > self.live:
             self._sweep()
 
@@ -80,13 +100,17 @@ class Line:
             came_back = back and (not fresh or back[0] < fresh[0])
             job = jobs.get(back[0] if came_back else fresh[0])
             if job is not None and job.state is READY:
-                return job
+                key = key_wanted(job)
+                if not key or not self._slots.is_full(key):
+                    return job
+                self._park(key, job)
+            else:
+                self._dead -= 1
+                assert self._dead >= 0, "more dead entries met than were counted"
             if came_back:
                 heapq.heappop(back)
             else:
                 fresh.popleft()
-            self._dead -= 1
-            assert self._dead >= 0, "more dead entries met than were counted"
 
     def take(self, messages: int, body_bytes: int) -> list[Job]:
         """Take jobs off the line's front and make them reserved.
@@ -117,20 +141,67 @@ class Line:
                 job.state = HAND_OUT[READY]
                 taken.append(job)
                 messages -= 1
+                if job.extra is not None and (key := key_wanted(job)):
+                    self._slots.take(key)
                 # Nearly always the next one is right behind it; else head() finds it.
                 job = get(fresh[0]) if fresh and not back else None
+                if job is not None and job.extra is not None:
+                    job = None  # its key may be full by now
             self._lose(priority, len(taken) - count)
             job = self.head()
         return taken
 
+    def slot_freed(self, key: bytes) -> None:
+        """A slot of this concurrency key is free: its first parked job goes back to its place."""
+        parking = self._parking
+        if parking is None:
+            return
+        job = parking.take(key)
+        if job is not None:
+            self._enter_back(job)
+        if not parking.waits_for(key):
+            self._slots.unpark(key, self._queue)
+
+    def prioritise(self, job: Job, priority: int) -> None:
+        """Give a ready job another priority, and the place that this makes."""
+        self.discard(job)
+        job.priority = priority
+        self.add_back(job)
+
     def first(self, limit: int) -> list[Job]:
         """Return the first `limit` ready jobs in line order, without taking them."""
-        return list(islice(self._in_order(), limit))
+        parked = sorted(self._parking or (), key=_place_of)
+        return list(islice(heapq.merge(self._in_order(), parked, key=_place_of), limit))
 
     def oldest(self) -> Job | None:
         """Return the ready job with the lowest index, whatever its priority."""
-        heads = (next(self._lane_in_order(priority), None) for priority in self._lanes)
+        heads = [next(self._lane_in_order(priority), None) for priority in self._lanes]
+        heads += self._parking or ()
         return min((job for job in heads if job is not None), key=_index_of, default=None)
+
+    def _park(self, key: bytes, job: Job) -> None:
+        if self._parking is None:
+            self._parking = Parking(self._jobs)
+        self._parking.add(key, job)
+        self._slots.park(key, self._queue)
+
+    def _leave_parking(self, key: bytes, job: Job) -> bool:
+        """Take note that a job with a concurrency key is not ready any more, parked or not."""
+        parking = self._parking
+        if parking is None:
+            return False
+        was_parked = parking.discard(job)
+        if not parking.waits_for(key):
+            self._slots.unpark(key, self._queue)
+        elif not was_parked and not self._slots.is_full(key):
+            self.slot_freed(key)  # the slot that this one was to have
+        return was_parked
+
+    def _enter_back(self, job: Job) -> None:
+        lane = self._lanes.get(job.priority)
+        if lane is None:
+            lane = self._open_lane(job.priority)
+        heapq.heappush(lane[1], job.index)
 
     def _lose(self, priority: int, count: int) -> None:
         self.live -= count
@@ -179,5 +250,15 @@ class Line:
                 yield job
 
 
+def key_wanted(job: Job) -> bytes:
+    """Return the concurrency key of which a job takes a slot while it is reserved, or nothing."""
+    tags = tags_of(job)
+    return tags.con if tags is not None else b""
+
+
 def _index_of(job: Job) -> int:
     return job.index
+
+
+def _place_of(job: Job) -> tuple[int, int]:
+    return job.priority, job.index

@@ -10,7 +10,15 @@ from itertools import islice
 
 from etcdq.actors.limits import INDEX_DIGITS
 from etcdq.actors.queue.consumers import Roster
-from etcdq.actors.queue.job import BURIED, DELAYED, READY, RESERVED, Job
+from etcdq.actors.queue.job import (
+    BURIED,
+    DELAYED,
+    READY,
+    RESERVED,
+    Job,
+    key_of,
+    tail_of,
+)
 from etcdq.actors.queue.messages import JobView, Listing, Look, Peek, ReadDelivery
 from etcdq.actors.queue.places import Places
 
@@ -27,8 +35,8 @@ def view(job: Job, now_s: float) -> JobView:
     return JobView(
         job.job_id,
         job.index,
-        job.key,
-        job.tail,
+        key_of(job),
+        tail_of(job),
         job.body,
         job.priority,
         job.state,
@@ -69,13 +77,13 @@ def in_range(jobs: Mapping[int, Job], start: bytes, end: bytes | None) -> Iterat
     if first == last:
         # One key: what Range and DeleteRange of a delivery key ask for.
         job = jobs.get(first)
-        if job is not None and first_rest <= b"/" + job.tail < last_rest:
+        if job is not None and first_rest <= b"/" + tail_of(job) < last_rest:
             yield job
         return
     for index, job in jobs.items():
-        if index < first or (index == first and b"/" + job.tail < first_rest):
+        if index < first or (index == first and b"/" + tail_of(job) < first_rest):
             continue
-        if index > last or (index == last and b"/" + job.tail >= last_rest):
+        if index > last or (index == last and b"/" + tail_of(job) >= last_rest):
             return
         yield job
 
@@ -96,7 +104,7 @@ def listing(message: Look, places: Places, roster: Roster, now_s: float) -> List
     limit = min(message.limit or len(jobs), len(jobs))  # islice takes no number beyond 63 bits
     shown = tuple([view(job, now_s) for job in islice(found, limit)])
     if message.holder is None and is_whole(message.start, message.end):
-        count = places.line.live + places.delays.live
+        count = places.line.live + places.delayed()
     else:
         count = len(shown) + sum(1 for _ in found)
     return Listing(shown, count)
@@ -105,7 +113,7 @@ def listing(message: Look, places: Places, roster: Roster, now_s: float) -> List
 def delivery(message: ReadDelivery, places: Places, now_s: float) -> Listing:
     """Return the answer to `ReadDelivery`."""
     job = places.all.get(message.index)
-    if job is None or job.tail != message.tail:
+    if job is None or tail_of(job) != message.tail:
         return Listing((), 0)
     if message.holder is not None and (job.holder is None or job.holder.identity != message.holder):
         return Listing((), 0)

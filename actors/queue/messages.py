@@ -11,6 +11,7 @@ import msgspec
 
 from etcdq.actors import limits
 from etcdq.actors.message import Address
+from etcdq.actors.queue.timing import TimingStatistics
 
 
 class JobState(Enum):
@@ -309,6 +310,35 @@ class ConsumerStatistics(Message, frozen=True, gc=False):
     stalled: bool
 
 
+class TubeStatistics(Message, frozen=True, gc=False):
+    """A queue as a tube. `*_total` count since it was created; consumers of the etcd door count
+    as watching, and as waiting while they could take a job. `oldest_*` are of the job that would
+    leave its state first, its age since its put; 0 where there is none."""
+
+    name: bytes
+    urgent: int
+    ready: int
+    reserved: int
+    delayed: int
+    buried: int
+    using: int
+    watching: int
+    waiting: int
+    pause_s: float
+    pause_left_s: float
+    jobs_total: int
+    deletes_total: int
+    pauses_total: int
+    reserves_total: int
+    timeouts_total: int
+    buries_total: int
+    timing: TimingStatistics
+    oldest_ready_id: int = 0
+    oldest_ready_age_s: float = 0.0
+    oldest_delayed_age_s: float = 0.0
+    oldest_buried_age_s: float = 0.0
+
+
 class QueueStatistics(Message, frozen=True, gc=False):
     """A snapshot of one queue. `*_total` counters count since the queue was created.
 
@@ -334,3 +364,4 @@ class QueueStatistics(Message, frozen=True, gc=False):
     buried_total: int
     dropped_consumers_total: int
     consumers: tuple[ConsumerStatistics, ...]
+    tube: TubeStatistics

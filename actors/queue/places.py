@@ -1,95 +1,149 @@
 """All jobs of one queue, each in exactly one place.
 
-A ready job is in the line, a delayed one among the delays, a reserved one in the hands of its
-holder, a buried one in `buried`. Moving a job changes its state by the table in `job.py`. `all`
-has every job in index order, because a job only ever enters with the highest index so far (put
-and kick). `by_key` has the living ones by producer key. Bytes are counted here and nowhere else.
+A ready job is in the line, a delayed one among the delays or held for its group, a reserved one
+in the hands of its holder, a buried one in `buried`. Moving a job changes its state by the table
+in `job.py`, and takes or frees what comes with that: the slot of its concurrency key, its place
+in its group. `all` has every job in index order, because a job only ever enters with the highest
+index so far (a put, or a kick that gives a new one). `by_key` has the living ones by producer key.
+Bytes are counted here and nowhere else.
 """
 
 from collections.abc import Callable
 from itertools import islice
 
 from etcdq.actors import limits
+from etcdq.actors.core import NEVER_S
 from etcdq.actors.queue import keys
 from etcdq.actors.queue.consumers import Consumer
-from etcdq.actors.queue.context import JobsBudget
-from etcdq.actors.queue.delays import Delays
+from etcdq.actors.queue.context import QueueContext
+from etcdq.actors.queue.groups import Waiter
 from etcdq.actors.queue.job import (
     BURIED,
     BURY,
+    DELAY,
     DELAYED,
     GIVE_BACK,
     KICK,
     READY,
+    RESERVE,
     RESERVED,
+    RIPEN,
     Job,
+    Reserver,
+    extra_of,
+    tags_of,
 )
 from etcdq.actors.queue.keys import Keys
-from etcdq.actors.queue.line import Line
+from etcdq.actors.queue.line import Line, key_wanted
+from etcdq.actors.queue.messages import Tags
+from etcdq.actors.queue.timers import Timers
 
 
 class Places:
     """The jobs of one queue.
 
     Args:
-        budget: shared by all queues of the node.
+        name: the queue's.
+        context: what it shares with the node's other queues.
     """
 
-    __slots__ = ("_budget", "all", "body_bytes", "buried", "by_key", "delays", "line")
+    __slots__ = (
+        "_context",
+        "_name",
+        "all",
+        "body_bytes",
+        "buried",
+        "by_key",
+        "completed",
+        "delays",
+        "expiries",
+        "freed",
+        "held",
+        "line",
+        "spent",
+    )
 
-    def __init__(self, budget: JobsBudget) -> None:
-        self._budget = budget
+    def __init__(self, name: bytes, context: QueueContext) -> None:
+        self._name = name
+        self._context = context
         self.all: dict[int, Job] = {}
         self.by_key: Keys = {}
-        self.line = Line(self.all)
-        self.delays = Delays(self.all)
+        self.line = Line(self.all, context.slots, name)
+        self.delays = Timers(self.all, DELAYED)
+        self.expiries = Timers(self.all, RESERVED)
+        """Reservations that end by the clock: those with a TTR."""
+        self.held: dict[int, Job] = {}
+        """Delayed without an end, by index: they wait for their after-group."""
         self.buried: dict[int, Job] = {}
         """In order of burial."""
+        self.spent: set[int] = set()
+        """Indexes of buried jobs that were handed over through a watch: a kick gives a new one."""
+        self.freed: dict[bytes, None] = {}
+        """Concurrency keys of which a slot was freed since the last look."""
+        self.completed: list[Waiter] = []
+        """Held jobs, of any queue, whose group is complete since the last look."""
         self.body_bytes = 0
 
+    def delayed(self) -> int:
+        """Return how many jobs are delayed, those that wait for a group included."""
+        return self.delays.live + len(self.held)
+
     def reserved(self) -> int:
-        """Return how many jobs are in the hands of consumers."""
-        reserved = len(self.all) - self.line.live - self.delays.live - len(self.buried)
+        """Return how many jobs are in someone's hands."""
+        reserved = len(self.all) - self.line.live - self.delayed() - len(self.buried)
         assert reserved >= 0, "a job is in two places"
         return reserved
 
     def enter(self, job: Job, cost_bytes: int) -> None:
         """Take in a new job, ready or delayed; `cost_bytes` is what it takes of the budget."""
-        self._budget.used_bytes += cost_bytes
+        context = self._context
+        context.budget.used_bytes += cost_bytes
         self.body_bytes += len(job.body)
         self.all[job.index] = job
-        keys.add(self.by_key, job)
+        context.directory[job.job_id] = job
+        if job.key:
+            keys.add(self.by_key, job)
+        tags = tags_of(job)
+        if tags is not None:
+            if tags.con and context.slots.enter(tags.con, tags.con_limit):
+                self.freed[tags.con] = None
+            if tags.grp:
+                context.groups.enter(tags.grp)
         if job.state is READY:
             self.line.add(job)
         else:
-            self.delays.add(job)
+            self._wait(job)
 
-    def remove(self, job: Job) -> Consumer | None:
+    def remove(self, job: Job) -> Consumer | Reserver | None:
         """Delete a job, wherever it is; return whose hands it was in."""
         del self.all[job.index]
+        context = self._context
+        del context.directory[job.job_id]
         state = job.state
         holder = job.holder
         if holder is not None:
             assert state is RESERVED, "only a reserved job has a holder"
-            holder.let_go(job)
+            self._leave_hands(job)
         elif state is READY:
             self.line.discard(job)
         elif state is DELAYED:
-            self.delays.discard()
+            self._leave_delays(job)
         else:
-            del self.buried[job.index]
-        if state is not BURIED:
+            self._unbury(job)
+        if state is not BURIED and job.key:
             keys.remove(self.by_key, job)
+        if job.extra is not None and job.extra.tags is not None:
+            self._leave_tags(job)
         body_bytes = len(job.body)
         self.body_bytes -= body_bytes
-        budget = self._budget
+        budget = context.budget
         budget.used_bytes -= body_bytes + len(job.key) + limits.JOB_OVERHEAD_BYTES
         assert budget.used_bytes >= 0, "more bytes left the node than entered it"
         return holder
 
-    def hand_out(self, consumer: Consumer) -> list[Job]:
+    def hand_out(self, consumer: Consumer, messages: int, body_bytes: int) -> list[Job]:
         """Move jobs from the front of the line to `consumer`, as many as it has room for."""
-        jobs = self.line.take(*consumer.room())
+        jobs = self.line.take(messages, body_bytes)
         held = consumer.held
         for job in jobs:
             job.holder = consumer
@@ -97,43 +151,180 @@ class Places:
             consumer.held_bytes += len(job.body)
         return jobs
 
-    def give_back(self, job: Job, consumer: Consumer) -> None:
-        """Move a job from `consumer` to its place in the line."""
-        consumer.let_go(job)
+    def reserve(self, job: Job, holder: Reserver, now_s: float) -> None:
+        """Give a job that the line took (it is reserved) to `holder`, for its TTR."""
+        job.holder = holder
+        extra = extra_of(job)
+        extra.reserves += 1
+        extra.reserved_at_s = now_s
+        if extra.ttr_s:
+            extra.due_s = now_s + extra.ttr_s
+            self.expiries.add(job)
+        else:
+            extra.due_s = NEVER_S
+
+    def pick(self, job: Job) -> None:
+        """Take a job that is not reserved out of its place and make it reserved."""
+        state = job.state
+        if state is READY:
+            self.line.discard(job)
+        elif state is DELAYED:
+            self._leave_delays(job)
+        else:
+            self._unbury(job)
+            if job.key:
+                keys.add_back(self.by_key, job)
+        job.state = RESERVE[state]
+        key = key_wanted(job)
+        if key:
+            self._context.slots.take(key)
+
+    def give_back(self, job: Job) -> None:
+        """Move a reserved job to its place in the line."""
+        self._leave_hands(job)
         job.state = GIVE_BACK[job.state]
         self.line.add_back(job)
 
-    def bury(self, job: Job, consumer: Consumer) -> None:
-        """Set aside a job that `consumer` held; its producer key is free again."""
-        consumer.let_go(job)
+    def delay(self, job: Job, due_s: float) -> None:
+        """Move a reserved job to the delays, until `due_s`."""
+        self._leave_hands(job)
+        job.state = DELAY[job.state]
+        extra_of(job).due_s = due_s
+        self.delays.add(job)
+
+    def bury(self, job: Job, *, spent: bool) -> None:
+        """Set aside a reserved job; its producer key is free again.
+
+        Args:
+            spent: it was handed over through a watch.
+        """
+        self._leave_hands(job)
         job.state = BURY[job.state]
-        keys.remove(self.by_key, job)
+        if job.key:
+            keys.remove(self.by_key, job)
         self.buried[job.index] = job
+        if spent:
+            self.spent.add(job.index)
+        tags = tags_of(job)
+        if tags is not None and tags.grp:
+            self._context.groups.bury(tags.grp)
+
+    def take_expired(self, now_s: float) -> list[Job]:
+        """Move the jobs whose reservation is over to their place in the line; return them."""
+        due = self.expiries.take_due(now_s)
+        for job in due:
+            extra_of(job).due_s = NEVER_S
+            self.give_back(job)
+        return due
 
     def ripen(self, now_s: float) -> None:
-        """Move the jobs whose delay is over to their place in the line."""
-        for job in self.delays.ripen(now_s):
+        """Move the jobs whose delay is over to the line, or let them wait for their group."""
+        for job in self.delays.take_due(now_s):
+            tags = tags_of(job)
+            if tags is not None and tags.aft and not self._context.groups.is_complete(tags.aft):
+                self._hold(job, tags)
+            else:
+                extra_of(job).due_s = NEVER_S
+                job.state = RIPEN[job.state]
+                self.line.add_back(job)
+
+    def group_completed(self, index: int) -> None:
+        """The group that a held job waited for is complete: it is ready now."""
+        job = self.held.pop(index, None)
+        if job is not None:
+            job.state = RIPEN[job.state]
             self.line.add_back(job)
 
     def kick(self, bound: int, next_index: Callable[[], int]) -> int:
-        """Move up to `bound` buried jobs, or delayed ones if none are buried, to the line's end.
+        """Move up to `bound` buried jobs, or delayed ones if none are buried, to the line.
 
-        Each gets a new index. Returns how many there were.
+        Returns how many there were.
         """
         bound = min(bound, len(self.all))  # islice takes no number beyond 63 bits
         jobs = list(islice(self.buried.values(), bound)) or self.delays.first(bound)
         for job in jobs:
-            del self.all[job.index]
-            if job.state is BURIED:
-                del self.buried[job.index]
-            else:
-                keys.remove(self.by_key, job)
-            was_delayed = job.state is DELAYED
-            job.state = KICK[job.state]
-            if was_delayed:
-                self.delays.discard()
-            job.index = next_index()
-            self.all[job.index] = job
-            keys.add(self.by_key, job)
-            self.line.add(job)
+            self.kick_one(job, next_index)
         return len(jobs)
+
+    def kick_one(self, job: Job, next_index: Callable[[], int]) -> None:
+        """Move a buried or delayed job to its place in the line, which is by its index.
+
+        One that was handed over through a watch gets a new index, so that its old delivery key
+        hits nothing; with it goes the end of its lane.
+        """
+        extra_of(job).kicks += 1
+        if job.state is DELAYED:
+            self._leave_delays(job)
+            job.state = KICK[DELAYED]
+            self.line.add_back(job)
+            return
+        spent = job.index in self.spent
+        self._unbury(job)
+        job.state = KICK[BURIED]
+        if not spent:
+            if job.key:
+                keys.add_back(self.by_key, job)
+            self.line.add_back(job)
+            return
+        del self.all[job.index]
+        job.index = next_index()
+        self.all[job.index] = job
+        if job.key:
+            keys.add(self.by_key, job)
+        self.line.add(job)
+
+    # what comes with a move -----------------------------------------------------------------
+
+    def _wait(self, job: Job) -> None:
+        """Let a new job wait for its delay, or for its group."""
+        extra = job.extra
+        assert extra is not None, "a delayed job knows until when"
+        if extra.due_s != NEVER_S:
+            self.delays.add(job)
+        else:
+            assert extra.tags is not None, "a job without an end of its delay waits for a group"
+            self._hold(job, extra.tags)
+
+    def _hold(self, job: Job, tags: Tags) -> None:
+        extra_of(job).due_s = NEVER_S
+        self.held[job.index] = job
+        held = self._context.groups.hold(tags.aft, self._name, job.index, tags.grp)
+        assert held, "a job is held for a group that is complete"
+
+    def _leave_hands(self, job: Job) -> None:
+        assert job.holder is not None, "a reserved job is in someone's hands"
+        job.holder.let_go(job)
+        extra = job.extra
+        if extra is None:
+            return
+        if extra.due_s != NEVER_S:
+            self.expiries.discard()
+            extra.due_s = NEVER_S
+        key = extra.tags.con if extra.tags is not None else b""
+        if key and self._context.slots.free(key):
+            self.freed[key] = None
+
+    def _leave_delays(self, job: Job) -> None:
+        if self.held.pop(job.index, None) is None:
+            extra_of(job).due_s = NEVER_S
+            self.delays.discard()
+            return
+        tags = tags_of(job)
+        assert tags is not None, "a held job waits for a group"
+        self._context.groups.drop(tags.aft, job.index)
+
+    def _unbury(self, job: Job) -> None:
+        del self.buried[job.index]
+        self.spent.discard(job.index)
+        tags = tags_of(job)
+        if tags is not None and tags.grp:
+            self._context.groups.unbury(tags.grp)
+
+    def _leave_tags(self, job: Job) -> None:
+        tags = tags_of(job)
+        assert tags is not None, "only jobs with tags leave them"
+        context = self._context
+        if tags.con:
+            context.slots.leave(tags.con)
+        if tags.grp:
+            self.completed += context.groups.leave(tags.grp)

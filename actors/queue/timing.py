@@ -7,11 +7,12 @@ Source: tuber's statistics document.
 
 from collections import deque
 
+import msgspec
+
 from etcdq.actors import limits
-from etcdq.actors.queue.messages import Message
 
 
-class TimingStatistics(Message, frozen=True, gc=False):
+class TimingStatistics(msgspec.Struct, frozen=True, gc=False):
     """A snapshot, in seconds; all 0 where there is no sample. `processing_*` is from a job's
     reservation to its deletion, `queue_*` from its put to its reservation."""
 

@@ -6,9 +6,11 @@ refusal is a reply whose value is an error; `NoSuchJobError` covers every job th
 not in the state the request needs. Source: docs/semantics.md section 4.
 """
 
+from typing import NamedTuple
+
 from etcdq.actors.message import Address
+from etcdq.actors.queue.job import Reserver
 from etcdq.actors.queue.messages import JobState, JobView, Message, Tags
-from etcdq.actors.queue.timing import TimingStatistics
 
 
 class Duplicate(Message, frozen=True, gc=False):
@@ -28,35 +30,49 @@ Head = tuple[int, int]
 """(priority, index) of a job: the smallest leaves first, over all queues."""
 
 
+class Face(NamedTuple):
+    """What a queue with a job to give shows to workers.
+
+    `connection` is 0, or the one that may claim: it was invited, the others wait behind it.
+    `processing_s` is the average of its jobs' times, over `samples` jobs.
+    """
+
+    head: Head
+    connection: int
+    processing_s: float
+    samples: int
+
+
 class Claim(Message, frozen=True, gc=False):
-    """A worker wants the head, if it is not behind `limit` (None: any). Told `Granted`."""
+    """A worker wants up to `count` jobs from the head on, none behind `limit` (None: any). Told
+    `Granted`."""
 
     worker: Address
-    connection: int
+    reserver: Reserver
     limit: Head | None = None
+    count: int = 1
 
 
 class ClaimJob(Message, frozen=True, gc=False):
     """A worker wants this job, in whatever state but reserved. Told `Granted`."""
 
     worker: Address
-    connection: int
+    reserver: Reserver
     job_id: int
 
 
 class Grant(Message, frozen=True, gc=False):
-    """A job that is reserved from now on. `expires_s` is on the shell's clock."""
+    """A job that is reserved from now on."""
 
     job_id: int
     body: bytes
-    expires_s: float
 
 
 class Granted(Message, frozen=True, gc=False):
-    """Told to a worker: the answer to its claim; None: there is no such job now."""
+    """Told to a worker: the answer to its claim; empty: there is no such job now."""
 
     queue: bytes
-    grant: Grant | None
+    grants: tuple[Grant, ...]
 
 
 class Wait(Message, frozen=True, gc=False):
@@ -78,23 +94,11 @@ class Invite(Message, frozen=True, gc=False):
     queue: bytes
 
 
-class LetGo(Message, frozen=True, gc=False):
-    """Told to a worker: it holds this job no longer, by its own doing or by the clock's."""
-
-    job_id: int
-
-
-class Extended(Message, frozen=True, gc=False):
-    """Told to a worker: its reservation of this job now ends at `expires_s`."""
-
-    job_id: int
-    expires_s: float
-
-
 class Abandon(Message, frozen=True, gc=False):
-    """A connection is over: what it holds here is ready again, and nobody is to blame."""
+    """A connection is over: of these jobs those it holds are ready again."""
 
     connection: int
+    job_ids: tuple[int, ...]
 
 
 class Refer(Message, frozen=True, gc=False):
@@ -102,6 +106,21 @@ class Refer(Message, frozen=True, gc=False):
 
     using: int = 0
     watching: int = 0
+
+
+# among queues -------------------------------------------------------------------------------
+
+
+class SlotFreed(Message, frozen=True, gc=False):
+    """Told to a queue: a slot of this concurrency key is free."""
+
+    key: bytes
+
+
+class GroupCompleted(Message, frozen=True, gc=False):
+    """Told to a queue: the group that its job of that index was held for is complete."""
+
+    index: int
 
 
 # jobs by id ---------------------------------------------------------------------------------
@@ -212,32 +231,3 @@ class ShowTube(Message, frozen=True, gc=False):
     """Replies `TubeStatistics`, or `NoSuchQueueError`."""
 
     to: Address
-
-
-class TubeStatistics(Message, frozen=True, gc=False):
-    """A queue as a tube. `*_total` count since it was created; consumers of the etcd door count
-    as watching, and as waiting while they could take a job. `oldest_*` are of the job that would
-    leave its state first, its age since its put; 0 where there is none."""
-
-    name: bytes
-    urgent: int
-    ready: int
-    reserved: int
-    delayed: int
-    buried: int
-    using: int
-    watching: int
-    waiting: int
-    pause_s: float
-    pause_left_s: float
-    jobs_total: int
-    deletes_total: int
-    pauses_total: int
-    reserves_total: int
-    timeouts_total: int
-    buries_total: int
-    timing: TimingStatistics
-    oldest_ready_id: int = 0
-    oldest_ready_age_s: float = 0.0
-    oldest_delayed_age_s: float = 0.0
-    oldest_buried_age_s: float = 0.0

@@ -321,7 +321,9 @@ class QueueModel:
     def step_Kick(self, message: m.Kick, now_s: float) -> list[Any]:
         jobs = (self.buried() or self.delayed())[: message.bound]
         for job in jobs:
-            job.index, job.state = self.numbers.next_index(), READY
+            if job.state is BURIED:  # handed over before: its old key hits nothing
+                job.index = self.numbers.next_index()
+            job.state = READY
         self.totals["kicked"] += len(jobs)
         return [Reply(message.to, m.Kicked(len(jobs)))]
 

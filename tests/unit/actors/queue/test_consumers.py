@@ -7,7 +7,7 @@ from tests.support.queue_book import watch
 
 
 def hold(consumer: Consumer, index: int, body: bytes) -> Job:
-    job = Job(index, index, b"k", b"k", body, 1024, 0.0, RESERVED, consumer)
+    job = Job(index, index, b"jobs", b"k", b"k", body, 1024, 0.0, RESERVED, consumer)
     consumer.held[index] = job
     consumer.held_bytes += len(body)
     return job

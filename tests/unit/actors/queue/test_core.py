@@ -7,7 +7,9 @@ from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Stop
 from etcdq.actors.errors import DrainingError, OverLimitError
 from etcdq.actors.queue import messages as m
+from etcdq.actors.queue import tube_messages as t
 from etcdq.actors.queue.core import QueueCore
+from etcdq.actors.queue.timing import TimingStatistics
 from tests.support.queue_book import (
     ASKER,
     BORN,
@@ -259,6 +261,30 @@ def test_statistics_count_every_place_once() -> None:
         buried_total=1,
         dropped_consumers_total=0,
         consumers=(m.ConsumerStatistics("c2", "10.0.0.1:5", 1, 6, m.Credit(1, 0), 2.0, False),),
+        tube=m.TubeStatistics(
+            name=b"jobs",
+            urgent=0,
+            ready=1,
+            reserved=1,
+            delayed=1,
+            buried=1,
+            using=0,
+            watching=1,
+            waiting=0,
+            pause_s=0.0,
+            pause_left_s=0.0,
+            jobs_total=4,
+            deletes_total=0,
+            pauses_total=0,
+            reserves_total=0,
+            timeouts_total=0,
+            buries_total=1,
+            timing=TimingStatistics(),
+            oldest_ready_id=2,
+            oldest_ready_age_s=2.0,
+            oldest_delayed_age_s=2.0,
+            oldest_buried_age_s=3.0,
+        ),
     )
 
 
@@ -277,13 +303,15 @@ def test_an_unused_core_has_no_deadline() -> None:
 
 
 def test_every_message_of_the_vocabulary_has_its_step() -> None:
-    """Each request with an address, and each word of a watch, is understood."""
-    told_to_watches = {m.Offer, m.Superseded}
+    """Each request with an address, and each word of a watch, a worker or a queue, is understood."""
+    told_to_others = {m.Offer, m.Superseded}
+    told_by_queues = {t.SlotFreed, t.GroupCompleted}
     requests = {
         message
-        for message in vars(m).values()
+        for message in (*vars(m).values(), *vars(t).values())
         if isinstance(message, type)
         and issubclass(message, m.Message)
-        and {"to", "watch"} & set(message.__struct_fields__)
+        and {"to", "watch", "worker", "connection", "using"} & set(message.__struct_fields__)
     }
-    assert requests - told_to_watches == set(QueueCore._STEPS)
+    not_asked = {m.TubeStatistics}
+    assert requests - told_to_others - not_asked | told_by_queues == set(QueueCore._STEPS)

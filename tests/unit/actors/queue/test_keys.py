@@ -5,7 +5,7 @@ from etcdq.actors.queue.job import READY, Job
 
 
 def new_job(index: int, key: bytes = b"k") -> Job:
-    return Job(index, index, key, key, b"", 1024, 0.0, READY)
+    return Job(index, index, b"jobs", key, key, b"", 1024, 0.0, READY)
 
 
 def test_several_jobs_under_one_key_come_oldest_first() -> None:

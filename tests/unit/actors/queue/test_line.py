@@ -7,10 +7,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from etcdq.actors import limits
 from etcdq.actors.queue.job import GIVE_BACK, READY, RESERVED, Job
 from etcdq.actors.queue.line import Line
+from etcdq.actors.queue.slots import Slots
 
 
 def new_job(index: int, priority: int = 1024, body: bytes = b"") -> Job:
-    return Job(index, index, b"k", b"k", body, priority, 0.0, READY)
+    return Job(index, index, b"jobs", b"k", b"k", body, priority, 0.0, READY)
 
 
 class LineMachine(RuleBasedStateMachine):
@@ -19,7 +20,7 @@ class LineMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.jobs: dict[int, Job] = {}
-        self.line = Line(self.jobs)
+        self.line = Line(self.jobs, Slots(), b"jobs")
         self.out: list[Job] = []
         self.last = 0
 
@@ -97,7 +98,7 @@ TestLineMachine.settings = settings(max_examples=50, stateful_step_count=30, dea
 def test_order_is_priority_then_index(priorities: list[int]) -> None:
     """Whatever was put, the line empties sorted."""
     jobs = {index: new_job(index, priority) for index, priority in enumerate(priorities)}
-    line = Line(jobs)
+    line = Line(jobs, Slots(), b"jobs")
     for job in jobs.values():
         line.add(job)
     seen = [(job.priority, job.index) for job in line.take(len(jobs), 0)]
@@ -107,7 +108,7 @@ def test_order_is_priority_then_index(priorities: list[int]) -> None:
 def test_the_first_is_taken_at_any_size_and_the_rest_must_fit() -> None:
     """A line whose head is larger than the room gives just that one."""
     jobs = {index: new_job(index, body=b"12345") for index in range(3)}
-    line = Line(jobs)
+    line = Line(jobs, Slots(), b"jobs")
     for job in jobs.values():
         line.add(job)
     assert [job.index for job in line.take(9, 1)] == [0]
@@ -117,7 +118,7 @@ def test_the_first_is_taken_at_any_size_and_the_rest_must_fit() -> None:
 def test_dead_entries_are_swept() -> None:
     """A line whose jobs leave from the middle does not grow."""
     jobs: dict[int, Job] = {}
-    line = Line(jobs)
+    line = Line(jobs, Slots(), b"jobs")
     jobs[0] = new_job(0)
     line.add(jobs[0])
     for index in range(1, 10 * limits.LINE_DEAD_MIN):
@@ -132,7 +133,7 @@ def test_dead_entries_are_swept() -> None:
 def test_lanes_of_priorities_no_longer_used_are_dropped() -> None:
     """A queue that has seen many priorities does not keep them."""
     jobs: dict[int, Job] = {}
-    line = Line(jobs)
+    line = Line(jobs, Slots(), b"jobs")
     for index in range(1000):
         jobs[index] = new_job(index, priority=index)
         line.add(jobs[index])

@@ -51,7 +51,7 @@ def test_ranges_are_those_of_bytes(
 ) -> None:
     """By number or as text, the same jobs lie between two bounds, whatever these look like."""
     jobs = {
-        index: Job(index, 0, tail, tail, b"", 0, 0.0, READY)
+        index: Job(index, 0, b"jobs", tail, tail, b"", 0, 0.0, READY)
         for index, tail in sorted(dict(places).items())
     }
     meant = [
