@@ -282,6 +282,9 @@ BEANSTALKD_LINE_BYTES_MAX = 224
 TUBER_LINE_BYTES_MAX = 21_015
 """The same with batches: a delete-batch of the most and longest ids, and one space; tuber's."""
 
+COMMAND_LINES_MAX = 4_096
+"""Lines of put and reserve that the process knows by heart; then it starts anew."""
+
 BEANSTALK_PARKED_BYTES_MAX = 65_536
 """Input taken of a connection while its reserve waits: some 3,000 pipelined deletes. Then nothing
 more is read from it until the reserve is answered."""
