@@ -14,9 +14,8 @@ searched when somebody asks, at most so far as `limits` says.
 Source: docs/semantics.md section 4; tuber's README, "Job Groups".
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 from etcdq.actors import limits
 
@@ -169,6 +168,7 @@ class Groups:
         return ()
 
     def _edges(self, name: bytes, member_of: bytes, after: bytes) -> Iterator[bytes]:
+        if name == member_of:
+            return iter((after,))  # closes a cycle: the search needs no other
         group = self._groups.get(name)
-        edges: Iterable[bytes] = () if group is None else group.waits_for
-        return chain((after,), edges) if name == member_of else iter(edges)
+        return iter(()) if group is None else iter(group.waits_for)

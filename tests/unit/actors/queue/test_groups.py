@@ -156,6 +156,27 @@ def test_several_paths_are_no_circle() -> None:
     assert groups.statistics(b"a") == GroupStatistics(2, 0, 0)
 
 
+def test_a_group_is_searched_once() -> None:
+    """However many paths lead to it: a circle behind a million of paths is found."""
+    groups = Groups()
+    job_ids = iter(range(1000))
+
+    def wait(member_of: bytes, name: bytes) -> None:
+        for group in (member_of, name):
+            groups.enter(group)
+        groups.hold(name, b"q", next(job_ids), member_of)
+
+    for level in range(20):
+        for side in (b"left", b"right"):
+            wait(b"%d" % level, b"%d %s" % (level, side))
+            wait(b"%d %s" % (level, side), b"%d" % (level + 1))
+    wait(b"0", b"circle")
+    wait(b"circle", b"circle")
+    statistics = groups.statistics(b"0")
+    assert statistics is not None
+    assert statistics.cycle == (b"circle",)
+
+
 def test_a_circle_stays_while_one_of_several_jobs_closes_it() -> None:
     """Edges are counted: what one job lets go another may still hold."""
     groups = entered(b"a", b"a", b"b")
