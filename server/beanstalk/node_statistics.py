@@ -125,6 +125,8 @@ def _store(tuber: bool) -> Fields:
 
 
 def _node(facts: NodeFacts, tuber: bool) -> Fields:
+    """Return what the node says of itself; beanstalkd writes even a kernel's `#1 SMP` as it is."""
+    text = plain if tuber else str
     fields: Fields = [
         ("draining", "true" if facts.draining else "false"),
         ("id", facts.node_id),
@@ -133,7 +135,7 @@ def _node(facts: NodeFacts, tuber: bool) -> Fields:
         fields.append(("name", plain(facts.name)))
     return [
         *fields,
-        ("hostname", plain(facts.hostname)),
-        ("os", plain(facts.os)),
-        ("platform", plain(facts.platform)),
+        ("hostname", text(facts.hostname)),
+        ("os", text(facts.os)),
+        ("platform", text(facts.platform)),
     ]

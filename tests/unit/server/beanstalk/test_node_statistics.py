@@ -172,6 +172,13 @@ def test_texts_of_the_machine_are_not_yaml() -> None:
     assert (document["os"], document["name"], document["hostname"]) == ("#1 SMP", "a: b", "ø")
 
 
+def test_beanstalkd_quotes_nothing_of_the_machine() -> None:
+    """In that dialect a kernel's version stands as the system says it, comment or not."""
+    facts = replace(FACTS, os="#1 SMP Debian 6.1")
+    document = stats(TOTALS, counted(), facts, DoorSettings(dialect="beanstalkd"))
+    assert document.endswith(b"hostname: example\nos: #1 SMP Debian 6.1\nplatform: x86_64\n")
+
+
 def test_settings() -> None:
     """The largest body is the one the operator allowed."""
     document = stats(TOTALS, counted(), FACTS, DoorSettings(job_bytes_max=10))
