@@ -77,6 +77,11 @@ class Parser:
         """How much is kept of what is not finished."""
         return len(self._line) + len(self._body)
 
+    @property
+    def begun(self) -> bool:
+        """Whether a line or a body has begun and is not complete, kept or not."""
+        return bool(self._line or self._missing or self._dropping)
+
     def receive(self, data: bytes) -> list[Received]:
         """Take the next bytes; return what became complete, in order."""
         out: list[Received] = []
@@ -111,7 +116,7 @@ class Parser:
             read = known.get(line)
             if read is None:
                 read = self._read(line)
-            if type(read) is not PutHead:
+            if not isinstance(read, PutHead):
                 out.append(read)
                 if type(read) is Quit:
                     self._over = True
@@ -131,7 +136,7 @@ class Parser:
 
     def _read(self, line: bytes) -> Line:
         read = self._read_line(line)
-        tagged = type(read) is PutHead and read.tags is not None
+        tagged = isinstance(read, PutHead) and read.tags is not None
         if type(read) in _REPEATED and len(line) <= _KNOWN_LINE_BYTES_MAX and not tagged:
             if len(self._known) >= limits.COMMAND_LINES_MAX:
                 self._known.clear()

@@ -16,6 +16,7 @@ DIGITS_SURE = 19
 """So many digits say no more than a u64 can."""
 
 NAME_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-+/;.$_()"
+_HYPHEN = ord("-")
 
 BAD_FORMAT = Refused(replies.BAD_FORMAT)
 UNKNOWN_COMMAND = Refused(replies.UNKNOWN_COMMAND)
@@ -56,8 +57,8 @@ def is_name(text: bytes) -> bool:
     """Whether this may be the name of a tube, or a key."""
     return (
         0 < len(text) <= limits.QUEUE_NAME_BYTES_MAX
+        and text[0] != _HYPHEN
         and not text.translate(None, NAME_BYTES)
-        and not text.startswith(b"-")
     )
 
 

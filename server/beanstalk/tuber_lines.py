@@ -55,7 +55,8 @@ def read_line(line: bytes) -> Line:
 
 
 def _number(text: bytes, maximum: int) -> int:
-    return number(text[1:] if text.startswith(b"+") else text, maximum)
+    value = number(text, maximum)
+    return number(text[1:], maximum) if value < 0 and text.startswith(b"+") else value
 
 
 def _put(rest: bytes) -> Line:
@@ -76,23 +77,32 @@ def _put(rest: bytes) -> Line:
 
 def _tags(words: list[bytes]) -> Tags | None:
     """Return what the tags say, the last of each kind; None if one is wrong."""
-    said: dict[bytes, tuple[bytes, int]] = {}
+    idp = grp = aft = con = b""
+    idp_ttl_s = con_limit = 0
     for word in words:
-        kind, _, value = word.partition(b":")
-        key, colon, text = value.rpartition(b":") if kind in (b"idp", b"con") else (b"", b"", b"")
-        if not colon:
-            key = value
-        more = _number(text, U32_MAX) if colon else kind == b"con"
-        if kind not in _TAG_KINDS or not is_name(key) or more < (kind == b"con"):
+        kind, key = word[:4], word[4:]
+        more = 0
+        if kind == b"idp:":
+            key, more = _key_and_number(key, 0)
+            idp, idp_ttl_s = key, more
+        elif kind == b"con:":
+            key, more = _key_and_number(key, 1)
+            con, con_limit = key, more
+            more = more or -1
+        elif kind == b"grp:":
+            grp = key
+        elif kind == b"aft:":
+            aft = key
+        else:
             return None
-        said[kind] = (key, int(more))
-    idp, idp_ttl_s = said.get(b"idp", (b"", 0))
-    con, con_limit = said.get(b"con", (b"", 0))
-    grp, aft = (said.get(kind, (b"", 0))[0] for kind in (b"grp", b"aft"))
+        if more < 0 or not is_name(key):
+            return None
     return Tags(idp, idp_ttl_s, grp, aft, con, con_limit)
 
 
-_TAG_KINDS = frozenset((b"idp", b"grp", b"aft", b"con"))
+def _key_and_number(value: bytes, default: int) -> tuple[bytes, int]:
+    key, colon, text = value.rpartition(b":")
+    return (key, _number(text, U32_MAX)) if colon else (value, default)
 
 
 def _job(command: Callable[[int], Command]) -> Reader:
