@@ -68,6 +68,18 @@ farther away is not found; real pipelines have a dozen groups."""
 TIMING_SAMPLES_MAX = 1_000
 """The last times of each kind, of which percentiles are taken; tuber's."""
 
+FAIR_SAMPLES_MIN = 10
+"""Jobs that must have been timed before weighted-fair believes their average; tuber's."""
+
+FAIR_PROCESSING_MIN_S = 0.01
+"""A queue of very fast jobs counts as this slow, or it would get all workers; tuber's."""
+
+HELD_GONE_MAX = 1_000
+"""Jobs that a connection no longer holds, and that its worker carries along before it looks."""
+
+DEADLINE_SOON_S = 1.0
+"""How long before the end of a reservation its connection is told; beanstalkd's safety margin."""
+
 # delivery -----------------------------------------------------------------------------------
 
 RESPONSE_EVENTS_BYTES_MAX = 1_048_576
@@ -290,7 +302,10 @@ BEANSTALK_PARKED_BYTES_MAX = 65_536
 more is read from it until the reserve is answered."""
 
 BEANSTALK_PROGRESS_TIMEOUT_S = 30.0
-"""A connection that has begun a line or a body and sends nothing for this long is closed."""
+"""A line or a body that has begun is complete by then, or has moved on by so many bytes:"""
+
+BEANSTALK_PROGRESS_BYTES_MIN = 4_096
+"""A client that sends a byte now and then is closed; one behind the slowest line is not."""
 
 # watches on keys ----------------------------------------------------------------------------
 

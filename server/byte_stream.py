@@ -1,5 +1,5 @@
 """The two kinds of stream under a session: a socket, written and read with as few system calls as
-can be, and any other Trio stream.
+can be, and any other Trio stream. Every door uses them.
 
 Trio shell. What the world does to a stream comes out as Trio's BrokenResourceError.
 """
@@ -90,3 +90,16 @@ def byte_stream_of(stream: trio.abc.Stream) -> ByteStream:
         if isinstance(stream, trio.SocketStream)
         else TrioByteStream(stream)
     )
+
+
+def peer_of(stream: trio.abc.Stream) -> str:
+    """Name the other end for people: host:port, or unix."""
+    if not isinstance(stream, trio.SocketStream):
+        return "memory"
+    try:
+        address = stream.socket.getpeername()
+    except OSError:
+        return "gone"  # reset before it was let in, as port scans do
+    if isinstance(address, tuple):
+        return f"{address[0]}:{address[1]}"
+    return "unix"

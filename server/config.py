@@ -18,6 +18,7 @@ from pydantic_settings import (
 from etcdq.actors import limits
 from etcdq.actors.queue.messages import Credit
 from etcdq.server import values
+from etcdq.server.beanstalk.door import Dialect
 from etcdq.server.values import BeanstalkAddress, ListenUrl
 
 ENVIRONMENT_PREFIX = "ETCDQ_"
@@ -54,7 +55,7 @@ class NodeConfig(BaseSettings):
     )
     listen_beanstalk: BeanstalkListen = BeanstalkAddress("127.0.0.1", 11300)
     max_job_size: Annotated[int, PlainValidator(values.job_bytes)] = limits.JOB_BYTES_MAX
-    beanstalk_dialect: Annotated[str, PlainValidator(values.choice("tuber", "beanstalkd"))] = (
+    beanstalk_dialect: Annotated[Dialect, PlainValidator(values.choice("tuber", "beanstalkd"))] = (
         "tuber"
     )
     max_request_bytes: Annotated[int, PlainValidator(values.request_bytes)] = (

@@ -103,6 +103,6 @@ class BeanstalkDoor:
     facts: Callable[[], NodeFacts]
     set_draining: Callable[[bool], None]
     new_connection: Callable[[], int]
-    spend_job_id: Callable[[], None]
+    spend_job_id: Callable[[], object]
     counts: CommandCounts = field(default_factory=CommandCounts)
     settings: DoorSettings = DoorSettings()

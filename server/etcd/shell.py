@@ -12,7 +12,7 @@ import trio
 from etcdq.actors import limits
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import WriteLog, log_nowhere
-from etcdq.server.byte_stream import byte_stream_of
+from etcdq.server.byte_stream import byte_stream_of, peer_of
 from etcdq.server.etcd.context import Context
 from etcdq.server.etcd.door import Door
 from etcdq.server.etcd.session import Session
@@ -160,16 +160,3 @@ class SessionShell:
                 await self._stream.send_eof()
                 while await self._stream.receive_some(limits.RECEIVE_BYTES):
                     pass
-
-
-def peer_of(stream: trio.abc.Stream) -> str:
-    """Name the other end for people: host:port, or unix."""
-    if not isinstance(stream, trio.SocketStream):
-        return "memory"
-    try:
-        address = stream.socket.getpeername()
-    except OSError:
-        return "gone"  # reset before it was let in, as port scans do
-    if isinstance(address, tuple):
-        return f"{address[0]}:{address[1]}"
-    return "unix"

@@ -6,8 +6,9 @@ import trio
 from trio.testing import memory_stream_pair
 
 from etcdq.actors import limits
+from etcdq.server.byte_stream import peer_of
 from etcdq.server.etcd.pb import rpc_pb2
-from etcdq.server.etcd.shell import peer_of, serve_connection
+from etcdq.server.etcd.shell import serve_connection
 from tests.support.etcd_client import KV, ONE, TWO, Client
 from tests.support.trio_world import TrioLink, TrioWorld
 from tests.support.worlds import transcript

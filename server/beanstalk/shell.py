@@ -1,0 +1,161 @@
+"""The shell of a session: reads the socket, steps the session, writes what it has to say.
+
+Trio shell. The reader steps the session in place; actors' replies come through the mailbox, many
+at a time, and what they make leaves in one write. Only a socket that would block gets a writer.
+"""
+
+from typing import Any
+
+import trio
+
+from etcdq.actors import limits
+from etcdq.actors.mailbox import Mailbox
+from etcdq.actors.shell import WriteLog, log_nowhere
+from etcdq.server.beanstalk.door import BeanstalkDoor
+from etcdq.server.beanstalk.session import Session
+from etcdq.server.byte_stream import byte_stream_of, peer_of
+
+
+async def serve_connection(
+    stream: trio.abc.Stream, door: BeanstalkDoor, *, drain: trio.Event, log: WriteLog = log_nowhere
+) -> None:
+    """Serve one connection until it ends, or until `drain` is set and its commands are answered.
+
+    Contains its own errors: whatever fails here ends this connection and is logged.
+    """
+    shell = SessionShell(stream, door)
+    peer = peer_of(stream)
+    try:
+        await shell.run(drain)
+    except* (trio.BrokenResourceError, trio.ClosedResourceError):
+        pass  # the peer is gone: what it held is told by the session's end
+    except* Exception as group:  # whatever it is, it is our bug, and nobody else's connection
+        log("error", "a session failed", {"peer": peer, "reason": repr(group.exceptions)})
+    finally:
+        shell.session.end()
+        shell.mailbox.close()
+        await trio.aclose_forcefully(stream)
+    if shell.session.aborted:
+        log("info", "connection closed", {"peer": peer, "reason": shell.session.aborted})
+
+
+class SessionShell:
+    """Runs one session over one stream."""
+
+    def __init__(self, stream: trio.abc.Stream, door: BeanstalkDoor) -> None:
+        self.mailbox: Mailbox[Any] = Mailbox()
+        self.session = Session(door, self.mailbox)
+        self._stream = stream
+        self._bytes = byte_stream_of(stream)
+        self._nursery: trio.Nursery | None = None
+        self._backlog = bytearray()
+        self._alarm = trio.CancelScope()
+        self._room = trio.Event()
+        self._peer_is_silent = False
+        """The peer has closed its side: there is nothing to read until the end."""
+
+    async def run(self, drain: trio.Event) -> None:
+        """Serve until the session is finished or the peer is gone."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            nursery.start_soon(self._read)
+            nursery.start_soon(self._wait_drain, drain)
+            await self._hear()
+            nursery.cancel_scope.cancel()
+        if not (self._peer_is_silent or self.session.aborted):
+            await self._linger()
+
+    async def _read(self) -> None:
+        session = self.session
+        while not session.finished:
+            data = await self._bytes.receive()
+            if not data:
+                self._peer_is_silent = True
+                session.hang_up()
+                break
+            now_s = trio.current_time()
+            session.receive(data, now_s)
+            self._flush()
+            self._set_alarm()
+            if not self._may_read():
+                await self._wait_room()
+        self.mailbox.post(None)
+
+    def _may_read(self) -> bool:
+        return len(self._backlog) <= limits.BACKLOG_BYTES_MAX and self.session.wants_input
+
+    async def _wait_room(self) -> None:
+        self.session.reading = False
+        while not self._may_read():
+            self._room = trio.Event()
+            await self._room.wait()
+        self.session.read_on(trio.current_time())
+        self._set_alarm()
+
+    async def _hear(self) -> None:
+        while not self._is_over():
+            # One alarm for many waits, set anew only when something is due earlier.
+            with trio.CancelScope(deadline=self.session.next_deadline_s()) as self._alarm:
+                while not self._is_over():
+                    await self.mailbox.wait_posted()
+                    self._turn()
+                    self._set_alarm()
+            self._turn()
+
+    def _turn(self) -> None:
+        step = self.session.step
+        for reply in self.mailbox.take():
+            if reply is not None:  # None only wakes
+                step(reply)
+        now_s = trio.current_time()
+        if now_s >= self._alarm.deadline:
+            self.session.settle(now_s)
+        self._flush()
+        if not self.session.reading:
+            self._room.set()
+
+    def _set_alarm(self) -> None:
+        deadline_s = self.session.next_deadline_s()
+        if deadline_s < self._alarm.deadline:
+            self._alarm.deadline = deadline_s
+
+    def _is_over(self) -> bool:
+        session = self.session
+        if session.aborted:
+            return True
+        return session.finished and not (self._backlog or session.has_output)
+
+    async def _wait_drain(self, drain: trio.Event) -> None:
+        await drain.wait()
+        self.session.drain()
+        self.mailbox.post(None)
+
+    # writing ----------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        """Write what can be written at once; leave the rest to a writer."""
+        session = self.session
+        while session.has_output and len(self._backlog) <= limits.BACKLOG_BYTES_MAX:
+            data = session.take_output()
+            if self._backlog:
+                self._backlog += data
+                continue
+            taken = self._bytes.write_now(data)
+            if taken < len(data):
+                self._backlog += memoryview(data)[taken:]
+                assert self._nursery is not None
+                self._nursery.start_soon(self._write_backlog)
+
+    async def _write_backlog(self) -> None:
+        while self._backlog:
+            piece = bytes(self._backlog[: limits.WRITE_PIECE_BYTES])
+            del self._backlog[: await self._bytes.write_some(piece)]
+        self.mailbox.post(None)
+
+    async def _linger(self) -> None:
+        # Closing with unread bytes would send a reset that overtakes our last words.
+        with trio.move_on_after(limits.LINGER_S):
+            if isinstance(self._stream, trio.SocketStream):
+                await self._stream.send_eof()
+                while await self._stream.receive_some(limits.RECEIVE_BYTES):
+                    pass
