@@ -246,6 +246,15 @@ CONNECTIONS_MAX = 10_000
 DESCRIPTORS_RESERVED = 64
 """Descriptors kept from connections: listeners, logs, epoll, files of the future store."""
 
+KEEPALIVE_IDLE_S = 60
+"""A TCP connection that is silent for so long is asked by the kernel whether its peer is there."""
+
+KEEPALIVE_PERIOD_S = 10
+"""How long the peer's kernel has to answer, and how soon it is asked again."""
+
+KEEPALIVE_PROBES = 3
+"""Unanswered so often, it is gone: a worker that vanished ends within 90 s, and not in 2 hours."""
+
 SOCKET_PATH_BYTES_MAX = 107
 """Length of a UNIX socket's path on Linux: sun_path less its final zero."""
 

@@ -69,22 +69,22 @@ class Mailbox(Generic[T]):
 class KeyedHandle:
     """A handle to one of the many actors that share a mailbox, by its key."""
 
-    __slots__ = ("_key", "_mailbox")
+    __slots__ = ("key", "mailbox")
 
     def __init__(self, mailbox: Mailbox[tuple[Any, Any]], key: Any) -> None:
-        self._mailbox = mailbox
-        self._key = key
+        self.mailbox = mailbox
+        self.key = key
 
     def post(self, message: Any) -> None:
         """Post `message` to the actor named by the key; it is born if it is not there."""
-        self._mailbox.post((self._key, message))
+        self.mailbox.post((self.key, message))
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, KeyedHandle)
-            and self._mailbox is other._mailbox
-            and self._key == other._key
+            and self.mailbox is other.mailbox
+            and self.key == other.key
         )
 
     def __hash__(self) -> int:
-        return hash((id(self._mailbox), self._key))
+        return hash((id(self.mailbox), self.key))

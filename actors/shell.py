@@ -40,6 +40,7 @@ class Shell:
     ) -> None:
         self.stage = stage
         self.mailbox: Mailbox[tuple[Any, Any]] = Mailbox()
+        stage.home = self.mailbox
         self._board = board
         self._persist = persist
         self._log = log

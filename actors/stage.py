@@ -2,6 +2,9 @@
 
 An actor is named by its key and is born by its first message, so whoever posts holds a name and
 never the actor. An idle core costs its own memory and no task.
+
+What a core of the stage tells another one of it is stepped in the same batch, after what the batch
+had: a question among them is answered before anybody outside sees anything of the batch.
 """
 
 import heapq
@@ -9,8 +12,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from etcdq.actors.core import NEVER_S, Core
-from etcdq.actors.effect import Effect, Log, Persist, Reply, Stop
+from etcdq.actors.effect import Effect, Log, Persist, Reply, Stop, Tell
 from etcdq.actors.errors import CoreFault
+
+Messages = list[tuple[Any, Any]]
+"""Keys and messages, in order."""
 
 
 class Outcome:
@@ -42,15 +48,21 @@ class Stage:
 
     Args:
         birth: makes the core for a key that has none.
+
+    Attributes:
+        home: the mailbox: what is told to a handle of it stays in the batch.
     """
 
     def __init__(self, birth: Callable[[Any], Core]) -> None:
         self._birth = birth
+        self.home: object = object()
         self.cores: dict[Any, Core] = {}
         self._due: list[tuple[float, int, Any]] = []
         self._scheduled_s: dict[Any, list[float]] = {}
         """The deadlines of each key that are in the heap, the next one last."""
         self._ticket = 0
+        self.aliases: Callable[[Any], Any] | None = None
+        """Finds the key behind a key that has no core, such as the queue of a job's id."""
 
     def run(self, batch: Iterable[tuple[Any, Any]], now_s: float) -> Outcome:
         """Step every message, settle every core that was touched or is due.
@@ -58,10 +70,34 @@ class Stage:
         Raises:
             CoreFault: a core raised; the stage must not be used any further.
         """
-        cores = self.cores
         outcome = Outcome()
-        replies = outcome.replies
+        told: Messages = []
         touched: dict[Any, Core] = {}
+        self._step(batch, now_s, outcome, touched, told)
+        self._add_due(touched, now_s)
+        while True:
+            while told:
+                batch, told = told, []
+                self._step(batch, now_s, outcome, touched, told)
+            self._settle(now_s, outcome, touched, told)
+            if not told:
+                return outcome
+            touched = {}
+
+    def next_deadline_s(self) -> float:
+        """Return when `run` must be called at the latest, even with an empty batch."""
+        return self._due[0][0] if self._due else NEVER_S
+
+    def _step(
+        self,
+        batch: Iterable[tuple[Any, Any]],
+        now_s: float,
+        outcome: Outcome,
+        touched: dict[Any, Core],
+        told: Messages,
+    ) -> None:
+        cores = self.cores
+        replies = outcome.replies
         key: Any = None
         message: Any = None
         try:
@@ -70,31 +106,47 @@ class Stage:
                 if core is None:
                     core = cores.get(key)
                     if core is None:
-                        core = cores[key] = self._birth(key)
+                        key, core = self._find(key)
                     touched[key] = core
                 for effect in core.step(message, now_s):
                     if type(effect) is Reply:
                         replies.append(effect)  # nearly always: spare it the call
                     else:
-                        outcome.add(effect)
-            message = "settle"
-            self._add_due(touched, now_s)
+                        self._take(effect, outcome, told)
+        except Exception as error:  # whatever it is, it is our bug, told with what caused it
+            raise CoreFault(key, message) from error
+
+    def _settle(
+        self, now_s: float, outcome: Outcome, touched: dict[Any, Core], told: Messages
+    ) -> None:
+        key: Any = None
+        try:
             for key, core in touched.items():
                 effects = core.settle(now_s)
                 if effects:
                     if type(effects[-1]) is Stop:
                         effects.pop()
-                        del cores[key]
+                        del self.cores[key]
                     for effect in effects:
-                        outcome.add(effect)
+                        self._take(effect, outcome, told)
                 self._schedule(key, core)
-        except Exception as error:  # whatever it is, it is our bug, told with what caused it
-            raise CoreFault(key, message) from error
-        return outcome
+        except Exception as error:  # as above
+            raise CoreFault(key, "settle") from error
 
-    def next_deadline_s(self) -> float:
-        """Return when `run` must be called at the latest, even with an empty batch."""
-        return self._due[0][0] if self._due else NEVER_S
+    def _take(self, effect: Any, outcome: Outcome, told: Messages) -> None:
+        if type(effect) is Tell and getattr(effect.handle, "mailbox", None) is self.home:
+            told.append((effect.handle.key, effect.message))  # type: ignore[attr-defined]
+        else:
+            outcome.add(effect)
+
+    def _find(self, key: Any) -> tuple[Any, Core]:
+        """Return the key behind an alias, and its core; born if there is none."""
+        if self.aliases is not None:
+            key = self.aliases(key)
+        core = self.cores.get(key)
+        if core is None:
+            core = self.cores[key] = self._birth(key)
+        return key, core
 
     def _add_due(self, touched: dict[Any, Core], now_s: float) -> None:
         while self._due and self._due[0][0] <= now_s:

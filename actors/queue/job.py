@@ -15,6 +15,7 @@ from etcdq.actors.queue.messages import JobState, Tags
 
 if TYPE_CHECKING:
     from etcdq.actors.queue.consumers import Consumer
+    from etcdq.actors.queue.tube_messages import Reserver
 
 READY = JobState.READY
 RESERVED = JobState.RESERVED
@@ -57,20 +58,6 @@ class JobExtra(msgspec.Struct, gc=False, eq=False):
     buries: int = 0
     kicks: int = 0
     tags: Tags | None = None
-
-
-class Reserver:
-    """A beanstalk connection as the holder of jobs: one object per connection, for all queues."""
-
-    __slots__ = ("connection", "identity")
-
-    def __init__(self, connection: int) -> None:
-        self.connection = connection
-        self.identity = f"connection {connection}"
-
-    def let_go(self, job: "Job") -> None:
-        """Take `job` out of its hands."""
-        job.holder = None
 
 
 class Job(msgspec.Struct, gc=False, eq=False):

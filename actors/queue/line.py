@@ -142,7 +142,7 @@ class Line:
                 taken.append(job)
                 messages -= 1
                 if job.extra is not None and (key := key_wanted(job)):
-                    self._slots.take(key)
+                    self._slots.take(key, self._queue)
                 # Nearly always the next one is right behind it; else head() finds it.
                 job = get(fresh[0]) if fresh and not back else None
                 if job is not None and job.extra is not None:
@@ -152,12 +152,14 @@ class Line:
         return taken
 
     def slot_freed(self, key: bytes) -> None:
-        """A slot of this concurrency key is free: its first parked job goes back to its place."""
+        """Slots of this concurrency key are free: so many parked jobs go back to their place."""
         parking = self._parking
         if parking is None:
             return
-        job = parking.take(key)
-        if job is not None:
+        for _ in range(self._slots.room(key) if parking.waits_for(key) else 0):
+            job = parking.take(key)
+            if job is None:
+                break
             self._enter_back(job)
         if not parking.waits_for(key):
             self._slots.unpark(key, self._queue)

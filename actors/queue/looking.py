@@ -7,8 +7,8 @@ from etcdq.actors.queue import look as views
 from etcdq.actors.queue import messages as m
 from etcdq.actors.queue import tube_messages as t
 from etcdq.actors.queue.job import RESERVED, Job, extra_of
+from etcdq.actors.queue.messages import TimingStatistics
 from etcdq.actors.queue.state import QueueState
-from etcdq.actors.queue.timing import TimingStatistics
 from etcdq.actors.queue.tubes import DEFAULT
 
 _DONE = t.Done()
@@ -143,7 +143,7 @@ def tube_statistics(queue: QueueState, now_s: float) -> m.TubeStatistics:
         urgent=places.line.urgent,
         ready=places.line.live,
         reserved=places.reserved(),
-        delayed=places.delayed(),
+        delayed=places.delays.live,
         buried=len(places.buried),
         using=queue.using,
         watching=queue.watching + len(queue.roster),

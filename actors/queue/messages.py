@@ -11,7 +11,6 @@ import msgspec
 
 from etcdq.actors import limits
 from etcdq.actors.message import Address
-from etcdq.actors.queue.timing import TimingStatistics
 
 
 class JobState(Enum):
@@ -310,10 +309,32 @@ class ConsumerStatistics(Message, frozen=True, gc=False):
     stalled: bool
 
 
+class TimingStatistics(Message, frozen=True, gc=False):
+    """A snapshot, in seconds; all 0 where there is no sample. `processing_*` is from a job's
+    reservation to its deletion, `queue_*` from its put to its reservation."""
+
+    processing_ewma_s: float = 0.0
+    processing_min_s: float = 0.0
+    processing_max_s: float = 0.0
+    processing_samples: int = 0
+    fast_ewma_s: float = 0.0
+    fast_samples: int = 0
+    slow_ewma_s: float = 0.0
+    slow_samples: int = 0
+    p50_s: float = 0.0
+    p95_s: float = 0.0
+    p99_s: float = 0.0
+    queue_ewma_s: float = 0.0
+    queue_min_s: float = 0.0
+    queue_max_s: float = 0.0
+    queue_samples: int = 0
+
+
 class TubeStatistics(Message, frozen=True, gc=False):
     """A queue as a tube. `*_total` count since it was created; consumers of the etcd door count
     as watching, and as waiting while they could take a job. `oldest_*` are of the job that would
-    leave its state first, its age since its put; 0 where there is none."""
+    leave its state first, its age since its put; 0 where there is none. `delayed` leaves out those
+    that are held for a group, as tuber does; `QueueStatistics.delayed` has them."""
 
     name: bytes
     urgent: int

@@ -1,8 +1,8 @@
 """Ready jobs that wait for their concurrency key, apart from the line that must not stop at them.
 
-A job is parked when it comes to the head of the line and its key is full. When a slot of the key
-frees, the first parked job of the key goes back to its place in the line; a slot serves one job,
-so one is enough. By key a heap of (priority, index); jobs that left it are skipped.
+A job is parked when it comes to the head of the line and its key is full. When slots of the key
+are free, so many of its parked jobs go back to their place in the line. By key a heap of
+(priority, index); jobs that left it are skipped.
 """
 
 import heapq

@@ -29,7 +29,6 @@ from etcdq.actors.queue.job import (
     RESERVED,
     RIPEN,
     Job,
-    Reserver,
     extra_of,
     tags_of,
 )
@@ -37,6 +36,7 @@ from etcdq.actors.queue.keys import Keys
 from etcdq.actors.queue.line import Line, key_wanted
 from etcdq.actors.queue.messages import Tags
 from etcdq.actors.queue.timers import Timers
+from etcdq.actors.queue.tube_messages import Reserver
 
 
 class Places:
@@ -177,7 +177,7 @@ class Places:
         job.state = RESERVE[state]
         key = key_wanted(job)
         if key:
-            self._context.slots.take(key)
+            self._context.slots.take(key, self._name)
 
     def give_back(self, job: Job) -> None:
         """Move a reserved job to its place in the line."""

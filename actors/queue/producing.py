@@ -6,7 +6,7 @@ from etcdq.actors.effect import Effect, Reply
 from etcdq.actors.errors import DrainingError, EtcdqError, OverLimitError
 from etcdq.actors.queue import keys, look
 from etcdq.actors.queue import messages as m
-from etcdq.actors.queue.idempotency import Idempotency, Tombstone
+from etcdq.actors.queue.idempotency import Idempotency, Tombstone, tombstone_cost_bytes
 from etcdq.actors.queue.job import DELAYED, READY, RESERVED, Job, JobExtra
 from etcdq.actors.queue.removing import delete
 from etcdq.actors.queue.state import QueueState
@@ -55,7 +55,7 @@ def _refusal(queue: QueueState, cost_bytes: int, tags: m.Tags | None) -> EtcdqEr
     if context.draining:
         return DrainingError("the node is draining and takes no new jobs")
     if tags is not None and tags.idp and tags.idp_ttl_s:
-        cost_bytes += len(tags.idp) + limits.TOMBSTONE_OVERHEAD_BYTES
+        cost_bytes += tombstone_cost_bytes(tags.idp)
     if budget.bytes_max and budget.used_bytes + cost_bytes > budget.bytes_max:
         text = f"the node's jobs take all of --max-jobs-size ({budget.bytes_max} bytes)"
         return OverLimitError(text)
@@ -66,7 +66,10 @@ def _refusal(queue: QueueState, cost_bytes: int, tags: m.Tags | None) -> EtcdqEr
 
 
 def _must_wait(queue: QueueState, tags: m.Tags) -> bool:
-    return bool(tags.aft) and not queue.context.groups.is_complete(tags.aft)
+    # A job in and after one group waits for itself, as in tuber: stats-group shows the circle.
+    if not tags.aft:
+        return False
+    return tags.aft == tags.grp or not queue.context.groups.is_complete(tags.aft)
 
 
 def _duplicate(queue: QueueState, message: m.Put, idp: bytes, now_s: float) -> Duplicate | None:

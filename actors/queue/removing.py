@@ -8,7 +8,7 @@ from etcdq.actors.queue import look
 from etcdq.actors.queue import messages as m
 from etcdq.actors.queue import tube_messages as t
 from etcdq.actors.queue.consumers import Consumer
-from etcdq.actors.queue.job import BURIED, RESERVED, Job, Reserver, tags_of, tail_of
+from etcdq.actors.queue.job import BURIED, RESERVED, Job, tags_of, tail_of
 from etcdq.actors.queue.state import QueueState
 from etcdq.actors.queue.tubes import DEFAULT
 
@@ -22,7 +22,7 @@ def acknowledge(queue: QueueState, message: m.Acknowledge, now_s: float) -> list
     job = queue.places.all.get(message.index)
     if job is None or (job.tail or tail_of(job)) != message.tail:
         return [Reply(message.to, _NONE_DELETED)]
-    if type(job.holder) is Reserver:
+    if type(job.holder) is t.Reserver:
         return [Reply(message.to, _NONE_DELETED)]
     deleted = m.Deleted((look.view(job, now_s),), 1) if message.shown else _ONE_DELETED
     if job.state is RESERVED or job.state is BURIED:
@@ -61,7 +61,7 @@ def delete_job(queue: QueueState, message: t.DeleteJob, now_s: float) -> list[Ef
     job = queue.context.directory[message.job_id]
     holder = job.holder
     if holder is not None:
-        if type(holder) is not Reserver or holder.connection != message.connection:
+        if type(holder) is not t.Reserver or holder.connection != message.connection:
             return [Reply(message.to, NoSuchJobError("another connection holds the job"))]
         extra = job.extra
         assert extra is not None, "a reserved job knows since when"

@@ -9,7 +9,7 @@ from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Effect, Reply, Tell
 from etcdq.actors.errors import NoSuchJobError
 from etcdq.actors.queue import tube_messages as t
-from etcdq.actors.queue.job import BURIED, DELAYED, RESERVED, Job, Reserver, extra_of
+from etcdq.actors.queue.job import BURIED, DELAYED, RESERVED, Job, extra_of, tags_of
 from etcdq.actors.queue.line import key_wanted
 from etcdq.actors.queue.state import QueueState
 from etcdq.actors.queue.timing import Timing
@@ -58,9 +58,12 @@ def claim_job(queue: QueueState, message: t.ClaimJob, now_s: float) -> list[Effe
     """Reserve this job wherever it is, but in someone's hands or behind its key or group."""
     job = queue.context.directory[message.job_id]
     key = key_wanted(job)
-    free = job.state is not RESERVED and job.index not in queue.places.held
+    tags = tags_of(job)
+    free = job.state is not RESERVED and not (key and queue.context.slots.is_full(key))
+    if tags is not None and tags.aft and not queue.context.groups.is_complete(tags.aft):
+        free = False
     grants: tuple[t.Grant, ...] = ()
-    if free and not (key and queue.context.slots.is_full(key)):
+    if free:
         queue.places.pick(job)
         grants = (_grant(queue, job, message.reserver, now_s),)
     return [Tell(message.worker.handle, t.Granted(queue.name, grants))]
@@ -164,7 +167,7 @@ def expire(queue: QueueState, now_s: float) -> None:
         queue.context.totals.timeouts += 1
 
 
-def _grant(queue: QueueState, job: Job, reserver: Reserver, now_s: float) -> t.Grant:
+def _grant(queue: QueueState, job: Job, reserver: t.Reserver, now_s: float) -> t.Grant:
     queue.places.reserve(job, reserver, now_s)
     queue.reserves_total += 1
     timing = queue.timing
@@ -176,7 +179,7 @@ def _grant(queue: QueueState, job: Job, reserver: Reserver, now_s: float) -> t.G
 
 def _holds(job: Job, connection: int) -> bool:
     holder = job.holder
-    return type(holder) is Reserver and holder.connection == connection
+    return type(holder) is t.Reserver and holder.connection == connection
 
 
 def _not_held(job_id: int) -> NoSuchJobError:

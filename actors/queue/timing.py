@@ -7,30 +7,8 @@ Source: tuber's statistics document.
 
 from collections import deque
 
-import msgspec
-
 from etcdq.actors import limits
-
-
-class TimingStatistics(msgspec.Struct, frozen=True, gc=False):
-    """A snapshot, in seconds; all 0 where there is no sample. `processing_*` is from a job's
-    reservation to its deletion, `queue_*` from its put to its reservation."""
-
-    processing_ewma_s: float = 0.0
-    processing_min_s: float = 0.0
-    processing_max_s: float = 0.0
-    processing_samples: int = 0
-    fast_ewma_s: float = 0.0
-    fast_samples: int = 0
-    slow_ewma_s: float = 0.0
-    slow_samples: int = 0
-    p50_s: float = 0.0
-    p95_s: float = 0.0
-    p99_s: float = 0.0
-    queue_ewma_s: float = 0.0
-    queue_min_s: float = 0.0
-    queue_max_s: float = 0.0
-    queue_samples: int = 0
+from etcdq.actors.queue.messages import TimingStatistics
 
 
 class Average:

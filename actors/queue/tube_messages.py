@@ -6,10 +6,9 @@ refusal is a reply whose value is an error; `NoSuchJobError` covers every job th
 not in the state the request needs. Source: docs/semantics.md section 4.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from etcdq.actors.message import Address
-from etcdq.actors.queue.job import Reserver
 from etcdq.actors.queue.messages import JobState, JobView, Message, Tags
 
 
@@ -41,6 +40,20 @@ class Face(NamedTuple):
     connection: int
     processing_s: float
     samples: int
+
+
+class Reserver:
+    """A beanstalk connection as the holder of jobs: one object per connection, for all queues."""
+
+    __slots__ = ("connection", "identity")
+
+    def __init__(self, connection: int) -> None:
+        self.connection = connection
+        self.identity = f"connection {connection}"
+
+    def let_go(self, job: Any) -> None:
+        """Take `job` out of its hands."""
+        job.holder = None
 
 
 class Claim(Message, frozen=True, gc=False):

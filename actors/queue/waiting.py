@@ -5,6 +5,8 @@ it may wait on many queues and take a better job elsewhere. So nobody is passed 
 is ever kept for a connection that left.
 """
 
+from collections.abc import Iterator
+
 from etcdq.actors.message import Address
 
 
@@ -24,8 +26,9 @@ class Waiting:
     def __len__(self) -> int:
         return len(self._workers)
 
-    def __contains__(self, connection: int) -> bool:
-        return connection in self._workers
+    def __iter__(self) -> Iterator[int]:
+        """Iterate over their connections, in order."""
+        return iter(self._workers)
 
     def add(self, connection: int, worker: Address) -> None:
         """Let a worker wait, last; one that waits already keeps its place."""

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-VOCABULARY = {"errors", "messages"}
+VOCABULARY = {"errors", "messages", "tube_messages"}
 VOCABULARY_FILES = {"actors/core.py", "actors/effect.py", "actors/limits.py", "actors/message.py"}
 SHELLS = {
     "actors/mailbox.py",
@@ -25,6 +25,7 @@ SHELLS = {
 }
 EDGES = {
     "server/config.py": {"os"},  # reads the environment, the file, and nothing else
+    "server/facts.py": {"os", "secrets", "time"},  # says what the process is
 }
 WORLD = {
     "asyncio", "datetime", "multiprocessing", "os", "random", "secrets", "select", "selectors",

@@ -9,7 +9,7 @@ from etcdq.actors.errors import DrainingError, OverLimitError
 from etcdq.actors.queue import messages as m
 from etcdq.actors.queue import tube_messages as t
 from etcdq.actors.queue.core import QueueCore
-from etcdq.actors.queue.timing import TimingStatistics
+from etcdq.actors.queue.messages import TimingStatistics
 from tests.support.queue_book import (
     ASKER,
     BORN,
@@ -303,7 +303,7 @@ def test_an_unused_core_has_no_deadline() -> None:
 
 
 def test_every_message_of_the_vocabulary_has_its_step() -> None:
-    """Each request with an address, and each word of a watch, a worker or a queue, is understood."""
+    """Each request with an address, each word of a watch, a worker, a queue, is understood."""
     told_to_others = {m.Offer, m.Superseded}
     told_by_queues = {t.SlotFreed, t.GroupCompleted}
     requests = {

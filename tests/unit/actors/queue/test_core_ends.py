@@ -173,7 +173,7 @@ def test_a_kick_is_bounded_and_takes_the_oldest_burials() -> None:
 
 
 def test_a_kick_takes_delayed_jobs_only_if_none_are_buried() -> None:
-    """Buried ones first; the delayed ones, soonest first, at the next kick."""
+    """Buried ones first; the delayed ones, soonest first, at the next kick, with their index."""
     book = QueueBook().fill(1)
     book.enter("c1", "w1")
     book >> accepted("w1", (FIRST,)) >> m.Ended(watch("w1"))
@@ -182,4 +182,4 @@ def test_a_kick_takes_delayed_jobs_only_if_none_are_buried() -> None:
     assert book.ask(m.Kick(ASKER, 10)) == m.Kicked(1)
     assert book.ask(m.Kick(ASKER, 1)) == m.Kicked(1)
     shown = book.ask(m.Look(ASKER))
-    assert [(job.index - FIRST, job.delay_s) for job in shown.jobs] == [(1, 9.0), (3, 0), (4, 5.0)]
+    assert [(job.index - FIRST, job.delay_s) for job in shown.jobs] == [(1, 9.0), (2, 5.0), (3, 0)]

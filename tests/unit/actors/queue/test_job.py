@@ -7,7 +7,11 @@ from etcdq.actors.queue.messages import JobState
 
 LEGAL = {
     ("hand out", READY): RESERVED,
+    ("reserve by id", READY): RESERVED,
+    ("reserve by id", DELAYED): RESERVED,
+    ("reserve by id", BURIED): RESERVED,
     ("give back", RESERVED): READY,
+    ("delay", RESERVED): DELAYED,
     ("bury", RESERVED): BURIED,
     ("ripen", DELAYED): READY,
     ("kick", BURIED): READY,

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etcdq.actors import limits
-from etcdq.actors.queue.timing import Average, Spread, Timing, TimingStatistics
+from etcdq.actors.queue.messages import TimingStatistics
+from etcdq.actors.queue.timing import Average, Spread, Timing
 
 TIMES_S = st.lists(st.floats(0.0, 1e6), min_size=1, max_size=30)
 

@@ -1,0 +1,36 @@
+"""Who answers for a job that is not there."""
+
+from typing import Any
+
+from etcdq.actors.core import NEVER_S
+from etcdq.actors.effect import Effect, Reply, Stop, Tell
+from etcdq.actors.errors import NoSuchJobError
+from etcdq.actors.queue.tube_messages import ClaimJob, Granted
+
+
+class NoJobCore:
+    """Stands in for the queue of a job whose id nobody has, for one batch.
+
+    Args:
+        job_id: the id that was asked for.
+    """
+
+    def __init__(self, job_id: int) -> None:
+        self._error = NoSuchJobError(f"there is no job {job_id}")
+
+    def step(self, message: Any, now_s: float) -> list[Effect]:
+        """Say that there is no such job."""
+        if type(message) is ClaimJob:
+            return [Tell(message.worker.handle, Granted(b"", ()))]
+        return [Reply(message.to, self._error)]
+
+    def settle(self, now_s: float) -> list[Effect]:
+        """Go."""
+        return [Stop()]
+
+    def next_deadline_s(self) -> float:
+        """Never."""
+        return NEVER_S
+
+    def statistics(self) -> None:
+        """Nothing."""

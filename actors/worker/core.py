@@ -1,0 +1,314 @@
+"""One beanstalk connection as the queues see it: it looks for jobs, waits, and holds them.
+
+Theory of operation. A reserve looks at what the watched queues show (`Face`) and claims from the
+best. The queue grants, or refuses because it is not so any more; then the worker looks again. Where
+nothing is to be had it waits on every watched queue, and looks again when one invites it. All of
+them live in one stage, so a claim is answered in the batch in which it is made: between batches a
+worker is idle or waits, nothing else.
+
+While a reserve is not answered, whatever comes behind it waits here, in order.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from etcdq.actors import limits
+from etcdq.actors.core import NEVER_S
+from etcdq.actors.effect import Effect, Reply, Stop, Tell
+from etcdq.actors.errors import NoSuchJobError
+from etcdq.actors.message import Address
+from etcdq.actors.queue.context import QueueContext
+from etcdq.actors.queue.messages import Message
+from etcdq.actors.queue.tube_messages import (
+    Abandon,
+    Claim,
+    ClaimJob,
+    Forget,
+    Grant,
+    Granted,
+    Invite,
+    Refer,
+    Reserver,
+    Wait,
+)
+from etcdq.actors.worker import messages as w
+from etcdq.actors.worker.choice import Offer, choose
+
+
+class WorkerStatistics(Message, frozen=True, gc=False):
+    """A snapshot: queues watched, jobs held, whether a reserve waits, what waits behind it."""
+
+    watching: int
+    held: int
+    waits: bool
+    parked: int
+
+
+class WorkerCore:
+    """The worker of one connection.
+
+    Args:
+        connection: its number; never 0, and of no other connection.
+        address: its own.
+        context: what the queues share.
+        draw: gives a random number in [0, 1), for the weighted modes.
+    """
+
+    __slots__ = (
+        "_address",
+        "_claiming",
+        "_context",
+        "_current",
+        "_deadline_s",
+        "_draw",
+        "_grants",
+        "_held",
+        "_held_max",
+        "_hung_up",
+        "_left",
+        "_mode",
+        "_parked",
+        "_reserver",
+        "_soon_s",
+        "_waits",
+        "_watching",
+    )
+
+    def __init__(
+        self,
+        connection: int,
+        address: Address,
+        context: QueueContext,
+        draw: Callable[[], float],
+    ) -> None:
+        self._address = address
+        self._context = context
+        self._draw = draw
+        self._reserver = Reserver(connection)
+        self._watching: dict[bytes, int] = {}
+        self._mode = w.ReserveMode.FIFO
+        self._held: dict[int, bytes] = {}
+        """Jobs that were granted, and their queues; some may be gone by now (see `_holdings`)."""
+        self._held_max = limits.HELD_GONE_MAX
+        self._current: Any = None
+        """The reserve that is not answered yet."""
+        self._grants: list[Grant] = []
+        self._claiming = False
+        self._waits = False
+        self._deadline_s = NEVER_S
+        self._soon_s = NEVER_S
+        self._parked: deque[Any] = deque()
+        self._hung_up = False
+        self._left = False
+
+    # the core protocol ----------------------------------------------------------------------
+
+    def step(self, message: Any, now_s: float) -> list[Effect]:
+        """Take one message of its session, or of a queue."""
+        return self._STEPS[type(message)](self, message, now_s)
+
+    def settle(self, now_s: float) -> list[Effect]:
+        """Answer a reserve whose time is over, or whose connection is about to lose a job."""
+        if self._left:
+            return [Stop()]
+        if not self._waits or now_s < self.next_deadline_s():
+            return []
+        if now_s >= self._soon_s:
+            return self._answer(w.DeadlineSoon(), now_s)
+        return self._answer(w.TimedOut(), now_s)
+
+    def next_deadline_s(self) -> float:
+        """Return when a reserve that waits must be answered."""
+        return min(self._deadline_s, self._soon_s) if self._waits else NEVER_S
+
+    def statistics(self) -> WorkerStatistics:
+        """Return a snapshot."""
+        held = len(self._held)
+        return WorkerStatistics(len(self._watching), held, self._waits, len(self._parked))
+
+    # what the session says ------------------------------------------------------------------
+
+    def _watch(self, message: w.WatchTube, now_s: float) -> list[Effect]:
+        known = message.tube in self._watching
+        self._watching[message.tube] = message.weight
+        return [] if known else [self._tell(message.tube, Refer(watching=1))]
+
+    def _ignore(self, message: w.IgnoreTube, now_s: float) -> list[Effect]:
+        if self._watching.pop(message.tube, None) is None:
+            return []
+        return [self._tell(message.tube, Refer(watching=-1))]
+
+    def _set_mode(self, message: w.SetMode, now_s: float) -> list[Effect]:
+        self._mode = message.mode
+        return []
+
+    def _reserve(self, message: Any, now_s: float) -> list[Effect]:
+        if self._current is not None:
+            self._parked.append(message)
+            return []
+        return self._begin(message, now_s)
+
+    def _then(self, message: w.Then, now_s: float) -> list[Effect]:
+        if self._current is not None:
+            self._parked.append(message)
+            return []
+        return [Tell(message.handle, message.message)]
+
+    def _hang_up(self, message: w.HangUp, now_s: float) -> list[Effect]:
+        self._hung_up = True
+        return self._answer(w.TimedOut(), now_s) if self._waits else []
+
+    def _leave(self, message: w.Leave, now_s: float) -> list[Effect]:
+        effects = self._forget() if self._waits else []
+        self._left = True
+        self._current = None
+        self._parked.clear()
+        effects += self._abandon(self._held)
+        effects += [self._tell(tube, Refer(watching=-1)) for tube in self._watching]
+        return [*effects, self._tell(message.using, Refer(using=-1))]
+
+    # reserving ------------------------------------------------------------------------------
+
+    def _begin(self, message: Any, now_s: float) -> list[Effect]:
+        self._current = message
+        if type(message) is w.ReserveThis:
+            self._claiming = True
+            job_id = message.job_id
+            job = self._context.directory.get(job_id)
+            if job is None:
+                return self._answer(_no_job(job_id), now_s)
+            return [self._tell(job.queue, ClaimJob(self._address, self._reserver, job_id))]
+        if type(message) is w.Reserve and message.timeout_s is not None:
+            self._deadline_s = now_s + message.timeout_s
+        return self._look(now_s)
+
+    def _look(self, now_s: float) -> list[Effect]:
+        """Claim from the best of the watched queues; answer or wait if none has a job."""
+        chosen = choose(self._offers(), self._mode, self._draw)
+        if chosen is None:
+            return self._find_nothing(now_s)
+        queue, limit = chosen
+        self._claiming = True
+        count = 1
+        if type(self._current) is w.ReserveBatch:
+            # Of several queues in a weighted mode each single job is drawn anew.
+            drawn = self._mode is not w.ReserveMode.FIFO and len(self._watching) > 1
+            count = 1 if drawn else self._current.count - len(self._grants)
+        return [self._tell(queue, Claim(self._address, self._reserver, limit, count))]
+
+    def _offers(self) -> Iterator[Offer]:
+        face_of = self._context.face
+        connection = self._reserver.connection
+        for tube, weight in self._watching.items():
+            face = face_of(tube)
+            if face is not None and face.connection in (0, connection):
+                yield tube, weight, face
+
+    def _find_nothing(self, now_s: float) -> list[Effect]:
+        if type(self._current) is w.ReserveBatch:
+            return self._answer(w.Reserved(tuple(self._grants)), now_s)
+        self._soon_s = self._soonest_s() - limits.DEADLINE_SOON_S
+        if now_s >= self._soon_s:
+            return self._answer(w.DeadlineSoon(), now_s)
+        if self._hung_up or now_s >= self._deadline_s:
+            return self._answer(w.TimedOut(), now_s)
+        self._waits = True
+        wait = Wait(self._address, self._reserver.connection)
+        return [self._tell(tube, wait) for tube in self._watching]
+
+    def _granted(self, message: Granted, now_s: float) -> list[Effect]:
+        self._claiming = False
+        grants = message.grants
+        if self._left:
+            return self._abandon(dict.fromkeys([one.job_id for one in grants], message.queue))
+        for one in grants:
+            self._held[one.job_id] = message.queue
+        if len(self._held) > self._held_max:
+            self._soonest_s()  # it forgets those that are gone
+            self._held_max = 2 * len(self._held) + limits.HELD_GONE_MAX
+        current = self._current
+        if type(current) is w.ReserveThis:
+            value = w.Reserved(grants) if grants else _no_job(current.job_id)
+            return self._answer(value, now_s)
+        if type(current) is w.ReserveBatch:
+            self._grants += grants
+            if len(self._grants) == current.count:
+                return self._answer(w.Reserved(tuple(self._grants)), now_s)
+            return self._look(now_s)
+        return self._answer(w.Reserved(grants), now_s) if grants else self._look(now_s)
+
+    def _invited(self, message: Invite, now_s: float) -> list[Effect]:
+        if self._claiming:
+            return []  # it looks again, or forgets all, when that is answered
+        if not self._waits:
+            return [self._tell(message.queue, Forget(self._reserver.connection))]
+        return self._look(now_s)
+
+    def _answer(self, value: Any, now_s: float) -> list[Effect]:
+        """Answer the reserve, and go on with what waits behind it."""
+        effects = self._forget() if self._waits else []
+        effects.append(Reply(self._current.to, value))
+        self._current = None
+        self._claiming = False
+        self._grants = []
+        self._deadline_s = self._soon_s = NEVER_S
+        while self._parked and self._current is None:
+            message = self._parked.popleft()
+            if type(message) is w.Then:
+                effects.append(Tell(message.handle, message.message))
+            else:
+                effects += self._begin(message, now_s)
+        return effects
+
+    def _forget(self) -> list[Effect]:
+        self._waits = False
+        forget = Forget(self._reserver.connection)
+        return [self._tell(tube, forget) for tube in self._watching]
+
+    # what it holds --------------------------------------------------------------------------
+
+    def _soonest_s(self) -> float:
+        """Return when the first of its reservations ends, and forget what it holds no longer."""
+        holdings = dict(self._holdings())
+        self._held = {job_id: self._held[job_id] for job_id in holdings}
+        return min(holdings.values(), default=NEVER_S)
+
+    def _holdings(self) -> Iterator[tuple[int, float]]:
+        """Iterate over the jobs that it still holds, and when their reservation ends."""
+        directory, reserver = self._context.directory, self._reserver
+        for job_id in self._held:
+            job = directory.get(job_id)
+            if job is not None and job.holder is reserver:
+                yield job_id, job.extra.due_s if job.extra is not None else NEVER_S
+
+    def _abandon(self, held: dict[int, bytes]) -> list[Effect]:
+        by_queue: dict[bytes, list[int]] = {}
+        for job_id, queue in held.items():
+            by_queue.setdefault(queue, []).append(job_id)
+        connection = self._reserver.connection
+        return [
+            self._tell(queue, Abandon(connection, tuple(job_ids)))
+            for queue, job_ids in by_queue.items()
+        ]
+
+    def _tell(self, queue: bytes, message: Message) -> Tell:
+        return Tell(self._context.queue(queue), message)
+
+    _STEPS: ClassVar[dict[type, Callable[[Any, Any, float], list[Effect]]]] = {
+        w.WatchTube: _watch,
+        w.IgnoreTube: _ignore,
+        w.SetMode: _set_mode,
+        w.Reserve: _reserve,
+        w.ReserveBatch: _reserve,
+        w.ReserveThis: _reserve,
+        w.Then: _then,
+        w.HangUp: _hang_up,
+        w.Leave: _leave,
+        Granted: _granted,
+        Invite: _invited,
+    }
+
+
+def _no_job(job_id: int) -> NoSuchJobError:
+    return NoSuchJobError(f"there is no job {job_id} to be reserved")
