@@ -65,7 +65,8 @@ def _command(kind: str, folder: Path) -> tuple[list[str], int]:
     client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer_port}"
     if kind == OURS:
         script = Path(sys.executable).with_name("etcdq")
-        return [str(script), "serve", "--listen-client-urls", client], port
+        listen = ["--listen-client-urls", client, "--listen-beanstalk", "none"]
+        return [str(script), "serve", *listen], port
     command = ["etcd", "--name", "bench", "--data-dir", str(folder / "data"), "--logger", "zap"]
     command += ["--listen-client-urls", client, "--advertise-client-urls", client]
     command += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]

@@ -22,10 +22,12 @@ import trio
 from etcdq.actors import limits
 from etcdq.actors.errors import CoreFault
 from etcdq.actors.shell import WriteLog
+from etcdq.server.beanstalk.shell import serve_connection as serve_beanstalk
 from etcdq.server.config import NodeConfig
-from etcdq.server.etcd.shell import serve_connection
+from etcdq.server.etcd.shell import serve_connection as serve_etcd
 from etcdq.server.listen import Listening, close, listen
 from etcdq.server.node import Node
+from etcdq.server.values import BeanstalkAddress
 
 ServeStream = Callable[[trio.abc.Stream], Awaitable[None]]
 
@@ -35,10 +37,14 @@ ACCEPT_BACKOFF_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A node that listens. What is started in `nursery` lives until the node has drained."""
+    """A node that listens. What is started in `nursery` lives until the node has drained.
+
+    `urls` are those of the etcd door, `beanstalk` the addresses of the other one, if there is one.
+    """
 
     node: Node
     urls: tuple[str, ...]
+    beanstalk: tuple[str, ...]
     nursery: trio.Nursery
 
 
@@ -50,8 +56,11 @@ async def open_daemon(config: NodeConfig, *, log: WriteLog) -> AsyncIterator[Dae
         ListenError: an address cannot be bound; nothing was started.
         CoreFault: a core of the node failed.
     """
-    bound = await listen(config.listen_client_urls)
-    urls = tuple(str(each.url) for each in bound)
+    addresses = [*config.listen_client_urls]
+    if config.listen_beanstalk is not None:
+        addresses.append(config.listen_beanstalk)
+    bound = await listen(addresses)
+    urls, beanstalk = _names(bound, of_beanstalk=False), _names(bound, of_beanstalk=True)
     try:
         with _ungrouped():
             async with tricycle.open_service_nursery() as shells:
@@ -59,23 +68,34 @@ async def open_daemon(config: NodeConfig, *, log: WriteLog) -> AsyncIterator[Dae
                 await node.start(shells)
                 drain = trio.Event()
 
-                async def serve(stream: trio.abc.Stream) -> None:
-                    await serve_connection(stream, node.door, drain=drain, log=log)
+                async def etcd(stream: trio.abc.Stream) -> None:
+                    await serve_etcd(stream, node.door, drain=drain, log=log)
 
+                async def tubes(stream: trio.abc.Stream) -> None:
+                    await serve_beanstalk(stream, node.beanstalk, drain=drain, log=log)
+
+                doors = [(each, tubes if _is_of_beanstalk(each) else etcd) for each in bound]
                 async with open_sessions(
-                    bound, serve, drain, drain_timeout_s=config.drain_timeout, log=log
+                    doors, drain, drain_timeout_s=config.drain_timeout, log=log
                 ):
-                    yield Daemon(node, urls, shells)
+                    yield Daemon(node, urls, beanstalk, shells)
                     node.drain()
                 shells.cancel_scope.cancel()
     finally:
         close(bound)
 
 
+def _is_of_beanstalk(listening: Listening) -> bool:
+    return isinstance(listening.url, BeanstalkAddress)
+
+
+def _names(bound: Sequence[Listening], *, of_beanstalk: bool) -> tuple[str, ...]:
+    return tuple(str(each.url) for each in bound if _is_of_beanstalk(each) == of_beanstalk)
+
+
 @asynccontextmanager
 async def open_sessions(
-    bound: Sequence[Listening],
-    serve: ServeStream,
+    doors: Sequence[tuple[Listening, ServeStream]],
     drain: trio.Event,
     *,
     drain_timeout_s: float,
@@ -85,8 +105,8 @@ async def open_sessions(
     """Serve every connection in a task of its own; when the block ends, let them finish.
 
     Args:
-        bound: closed at the end.
-        serve: serves one connection; what it raises ends that connection only.
+        doors: where to listen (closed at the end), and what serves one connection of each; what
+            that raises ends the one connection only.
         drain: set when the listeners are closed; `serve` shall return soon after.
         drain_timeout_s: from then on; who is left is cancelled.
         connections_max: None for what `limits` and the process allow.
@@ -94,11 +114,11 @@ async def open_sessions(
     gate = trio.Semaphore(connections_max or _connections_max())
     async with trio.open_nursery() as sessions:
         async with trio.open_nursery() as listeners:
-            for each in bound:
-                listeners.start_soon(_accept, each.listener, serve, sessions, gate, log)
+            for listening, serve in doors:
+                listeners.start_soon(_accept, listening.listener, serve, sessions, gate, log)
             yield
             listeners.cancel_scope.cancel()
-        close(bound)
+        close(listening for listening, _ in doors)
         drain.set()
         sessions.cancel_scope.deadline = trio.current_time() + drain_timeout_s
     if sessions.cancel_scope.cancelled_caught:

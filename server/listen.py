@@ -9,10 +9,11 @@ import os
 import socket
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trio
 
+from etcdq.actors import limits
 from etcdq.server.values import ListenUrl
 
 
@@ -60,9 +61,21 @@ async def _tcp(url: ListenUrl) -> list[Listening]:
     listeners = await trio.open_tcp_listeners(url.port, host=url.host)
     bound = []
     for listener in listeners:
+        _keep_alive(listener.socket)
         port = listener.socket.getsockname()[1]
-        bound.append(Listening(listener, ListenUrl(url.host, port)))
+        bound.append(Listening(listener, replace(url, port=port)))
     return bound
+
+
+def _keep_alive(sock: trio.socket.SocketType) -> None:
+    """Let the kernel ask silent peers of the connections to come whether they are still there."""
+    for level, option, value in (
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, limits.KEEPALIVE_IDLE_S),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, limits.KEEPALIVE_PERIOD_S),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, limits.KEEPALIVE_PROBES),
+    ):
+        sock.setsockopt(level, option, value)
 
 
 def _unix(url: ListenUrl) -> Listening:

@@ -20,6 +20,7 @@ from etcdq.server.config import NodeConfig
 from etcdq.server.daemon import Daemon, open_daemon
 from etcdq.server.listen import ListenError
 from etcdq.server.logs import open_log
+from etcdq.server.node import Node
 from etcdq.server.notify import feed_watchdog, notify
 
 EXIT_DRAINED = 0
@@ -55,11 +56,11 @@ async def _run(config: NodeConfig, log: WriteLog) -> int:
     stop = trio.Event()
     second: list[int] = []
     with (
-        trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals,
+        trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGUSR1) as signals,
         trio.CancelScope() as scope,
     ):
         async with open_daemon(config, log=log) as daemon:
-            daemon.nursery.start_soon(_heed, signals, stop, scope, second, log)
+            daemon.nursery.start_soon(_heed, signals, daemon.node, stop, scope, second, log)
             daemon.nursery.start_soon(feed_watchdog)
             _settle_garbage_collection()
             _announce(daemon, config)
@@ -75,6 +76,7 @@ async def _run(config: NodeConfig, log: WriteLog) -> int:
 
 async def _heed(
     signals: AsyncIterable[int],
+    node: Node,
     stop: trio.Event,
     scope: trio.CancelScope,
     second: list[int],
@@ -82,6 +84,10 @@ async def _heed(
 ) -> None:
     async for number in signals:
         name = signal.Signals(number).name
+        if number == signal.SIGUSR1:
+            node.drain()
+            log("info", "puts are refused from now on", {"signal": name})
+            continue
         if stop.is_set():
             log("warn", "stopping now, calls are cut", {"signal": name})
             second.append(number)
@@ -93,25 +99,28 @@ async def _heed(
 
 def _announce(daemon: Daemon, config: NodeConfig) -> None:
     """Say on stdout and to the service manager that the doors are open: one line."""
-    urls = ", ".join(daemon.urls)
+    doors = f"etcd door on {', '.join(daemon.urls)}"
+    if daemon.beanstalk:
+        doors += f", beanstalk door on {', '.join(daemon.beanstalk)}"
     prefixes = [prefix.decode() for prefix in config.queue_prefixes]
     if config.log_format == "json":
         fields = {
             "version": etcdq.__version__,
             "name": config.name,
             "listen-client-urls": list(daemon.urls),
+            "listen-beanstalk": list(daemon.beanstalk),
             "durability": "memory",
             "queue-prefixes": prefixes,
         }
         open_log("json", "info", sys.stdout)("info", "ready to serve client requests", fields)
     else:
         line = (
-            f"etcdq {etcdq.__version__} ready: etcd door on {urls}, "
+            f"etcdq {etcdq.__version__} ready: {doors}, "
             f"memory only (a restart loses everything), queues under {' and '.join(prefixes)}"
         )
         with contextlib.suppress(OSError):  # nobody reads our output: no reason to stop
             print(line, flush=True)
-    notify("READY=1", f"STATUS=serving on {urls}")
+    notify("READY=1", f"STATUS=serving: {doors}")
 
 
 def _settle_garbage_collection() -> None:

@@ -84,14 +84,15 @@ def _with_flags(command: Any) -> Any:
 @click.command()
 @_with_flags
 def serve(**flags: str | None) -> None:
-    """Run a node: the etcd door, queues and keys, in memory.
+    """Run a node: queues and keys in memory, behind the etcd door and the beanstalk door.
 
     Every flag is also a variable, ETCDQ_LOG_LEVEL for --log-level, and a key of the file. A flag
     beats the environment, that beats the file, that beats the default. Sizes take k, m and g;
     durations are 100ms, 5s, 10m, 1h or a number of seconds.
 
     SIGTERM or SIGINT drains: running calls are answered, watches end with a status. A second
-    signal stops at once.
+    signal stops at once. SIGUSR1 refuses puts at both doors until `undrain` is said at the
+    beanstalk door.
 
     Exit codes: 0 drained, 1 an address cannot be bound, 2 a wrong value, 70 a fault of the node
     itself (the log says which), 128 + N stopped by a second signal N.

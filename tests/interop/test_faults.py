@@ -53,7 +53,7 @@ def serve(*flags: str, before: Callable[[], None] | None = None) -> Iterator[Ser
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "etcdq", "serve", "--log-level", "error"),
-            *("--listen-client-urls", "http://127.0.0.1:0", *flags),
+            *("--listen-client-urls", "http://127.0.0.1:0", "--listen-beanstalk", "none", *flags),
         ],
         stdout=subprocess.PIPE,
         env=clean_environment(),

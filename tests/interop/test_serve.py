@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 Serve = Callable[..., subprocess.Popen[str]]
-ANY_PORT = ("--listen-client-urls", "http://127.0.0.1:0")
+ANY_PORT = ("--listen-client-urls", "http://127.0.0.1:0", "--listen-beanstalk", "127.0.0.1:0")
+NO_BEANSTALK = ("--listen-beanstalk", "none")
 TIMEOUT_S = 30.0
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 
@@ -52,6 +53,13 @@ def ready(process: subprocess.Popen[str]) -> tuple[str, int]:
     return line, int(match[1])
 
 
+def beanstalk_port(line: str) -> int:
+    """Return the port of the beanstalk door from the ready line."""
+    match = re.search(r"beanstalk door on 127\.0\.0\.1:(\d+)", line)
+    assert match, line
+    return int(match[1])
+
+
 def end(process: subprocess.Popen[str], *signals: int) -> tuple[int, str]:
     """Send signals; return exit code and stderr."""
     for number in signals:
@@ -75,8 +83,9 @@ def test_ready_line_and_drain(serve: Serve, number: int) -> None:
     line, port = ready(process)
 
     assert line == (
-        f"etcdq 0.1.0 ready: etcd door on http://127.0.0.1:{port}, memory only (a restart loses"
-        " everything), queues under /q/ and /queue/\n"
+        f"etcdq 0.1.0 ready: etcd door on http://127.0.0.1:{port}, beanstalk door on"
+        f" 127.0.0.1:{beanstalk_port(line)}, memory only (a restart loses everything), queues under"
+        " /q/ and /queue/\n"
     )
     code, stderr = end(process, number)
     assert code == 0, stderr
@@ -133,6 +142,7 @@ def test_json_lines(serve: Serve) -> None:
     assert logged["msg"] == "ready to serve client requests"
     assert logged["name"] == "node-1"
     assert logged["listen-client-urls"] == [f"http://127.0.0.1:{port}"]
+    assert logged["listen-beanstalk"][0].startswith("127.0.0.1:")
     assert [json.loads(each)["level"] for each in stderr.splitlines()] == ["info", "info"]
 
 
@@ -144,9 +154,13 @@ def test_systemd_hears(serve: Serve, tmp_path: Path) -> None:
         manager.settimeout(TIMEOUT_S)
         process = serve(*ANY_PORT, NOTIFY_SOCKET=path, WATCHDOG_USEC="60000000")
         heard = [manager.recv(1000).decode(), manager.recv(1000).decode()]
-        _, port = ready(process)
+        line, port = ready(process)
 
-        assert f"READY=1\nSTATUS=serving on http://127.0.0.1:{port}" in heard
+        doors = (
+            f"etcd door on http://127.0.0.1:{port},"
+            f" beanstalk door on 127.0.0.1:{beanstalk_port(line)}"
+        )
+        assert f"READY=1\nSTATUS=serving: {doors}" in heard
         assert "WATCHDOG=1" in heard
         connect(port).close()
         end(process, signal.SIGTERM)
@@ -216,7 +230,7 @@ def test_port_in_use(serve: Serve) -> None:
         taken.listen()
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
 
-        code, stderr = end(serve("--listen-client-urls", url))
+        code, stderr = end(serve("--listen-client-urls", url, *NO_BEANSTALK))
 
     assert code == 1
     assert stderr == f"etcdq: cannot listen on {url}: the port is in use\n"
@@ -224,7 +238,7 @@ def test_port_in_use(serve: Serve) -> None:
 
 def test_socket_path_that_cannot_be(serve: Serve) -> None:
     """One line and exit code 1."""
-    code, stderr = end(serve("--listen-client-urls", "unix:///does/not/exist"))
+    code, stderr = end(serve("--listen-client-urls", "unix:///does/not/exist", *NO_BEANSTALK))
 
     assert code == 1
     assert stderr == ("etcdq: cannot listen on unix:///does/not/exist: No such file or directory\n")
@@ -235,7 +249,7 @@ def test_file_environment_and_flag(serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "etcdq.yaml"
     path.write_text(
         "name: file\nlog-format: json\nqueue-prefixes: /file/\n"
-        "listen-client-urls: http://127.0.0.1:0\n"
+        "listen-client-urls: http://127.0.0.1:0\nlisten-beanstalk: none\n"
     )
     process = serve("--config", str(path), "--name", "flag", ETCDQ_QUEUE_PREFIXES="/a/,/b/")
     line, _ = ready(process)
@@ -287,7 +301,8 @@ def test_a_fault_ends_the_process() -> None:
         "def announce(daemon, config):\n"
         "    daemon.node.queue(b'jobs').post('nonsense')\n"
         "process._announce = announce\n"
-        "sys.exit(process.run_node(load_config({'listen_client_urls': 'http://127.0.0.1:0'})))\n"
+        "flags = {'listen_client_urls': 'http://127.0.0.1:0', 'listen_beanstalk': 'none'}\n"
+        "sys.exit(process.run_node(load_config(flags)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=TIMEOUT_S

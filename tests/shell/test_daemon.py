@@ -11,7 +11,7 @@ from trio.testing import MockClock, memory_stream_pair
 from etcdq.actors.errors import CoreFault
 from etcdq.actors.shell import log_nowhere
 from etcdq.server.config import embedded_config
-from etcdq.server.daemon import open_daemon, open_sessions
+from etcdq.server.daemon import ServeStream, open_daemon, open_sessions
 from etcdq.server.listen import ListenError, Listening, listen
 from etcdq.server.values import ListenUrl
 
@@ -43,8 +43,8 @@ class Door:
     def close(self) -> None:
         self.closed = True
 
-    def bound(self) -> list[Listening]:
-        return [Listening(self, ListenUrl("test", 1))]  # type: ignore[arg-type]
+    def serving(self, serve: ServeStream) -> list[tuple[Listening, ServeStream]]:
+        return [(Listening(self, ListenUrl("test", 1)), serve)]  # type: ignore[arg-type]
 
 
 class Log(list[tuple[str, str]]):
@@ -75,7 +75,7 @@ async def _echo(stream: trio.abc.Stream) -> None:
 async def test_drain_lets_sessions_finish(autojump_clock: MockClock) -> None:
     """At the end listeners close, then sessions say their last word; nobody waits longer."""
     door, drain, log = Door(), trio.Event(), Log()
-    async with open_sessions(door.bound(), until(drain), drain, drain_timeout_s=5.0, log=log):
+    async with open_sessions(door.serving(until(drain)), drain, drain_timeout_s=5.0, log=log):
         stream = door.knock()
         await stream.send_all(b"hello")
         assert await stream.receive_some(100) == b"hello"
@@ -91,7 +91,7 @@ async def test_drain_lets_sessions_finish(autojump_clock: MockClock) -> None:
 async def test_drain_cuts_who_does_not_finish(autojump_clock: MockClock) -> None:
     """A session that ignores drain is cut exactly at the timeout, and that is told."""
     door, drain, log = Door(), trio.Event(), Log()
-    async with open_sessions(door.bound(), _echo, drain, drain_timeout_s=5.0, log=log):
+    async with open_sessions(door.serving(_echo), drain, drain_timeout_s=5.0, log=log):
         stream = door.knock()
         await trio.testing.wait_all_tasks_blocked()
 
@@ -109,7 +109,7 @@ async def test_a_failed_session_ends_alone(autojump_clock: MockClock) -> None:
             raise RuntimeError("a bug")
         await until(drain)(stream)
 
-    async with open_sessions(door.bound(), serve, drain, drain_timeout_s=5.0, log=log):
+    async with open_sessions(door.serving(serve), drain, drain_timeout_s=5.0, log=log):
         good, bad = door.knock(), door.knock()
         await good.send_all(b"x")
         await bad.send_all(b"fail")
@@ -123,7 +123,7 @@ async def test_a_failed_session_ends_alone(autojump_clock: MockClock) -> None:
 async def test_accept_backs_off(autojump_clock: MockClock) -> None:
     """Out of descriptors: tried again every 0.1 s, told once, and served when there are some."""
     door, drain, log = Door(), trio.Event(), Log()
-    async with open_sessions(door.bound(), until(drain), drain, drain_timeout_s=5.0, log=log):
+    async with open_sessions(door.serving(until(drain)), drain, drain_timeout_s=5.0, log=log):
         for _ in range(3):
             door.knock(OSError(errno.EMFILE, "Too many open files"))
         stream = door.knock()
@@ -140,7 +140,7 @@ async def test_connections_are_bounded(autojump_clock: MockClock) -> None:
     """Beyond the limit nobody is let in until a connection ends."""
     door, drain, log = Door(), trio.Event(), Log()
     async with open_sessions(
-        door.bound(), until(drain), drain, drain_timeout_s=5.0, log=log, connections_max=2
+        door.serving(until(drain)), drain, drain_timeout_s=5.0, log=log, connections_max=2
     ):
         first, _second, third = door.knock(), door.knock(), door.knock()
         await third.send_all(b"let me in")

@@ -33,8 +33,11 @@ def clean_environment(**variables: str) -> dict[str, str]:
 
 @contextmanager
 def run_etcdq(*flags: str, port: int = 0) -> Iterator[str]:
-    """Run `etcdq serve` in memory; give its endpoint; drain it at the end."""
-    listen = ("--listen-client-urls", f"http://127.0.0.1:{port}")
+    """Run `etcdq serve` in memory; give its endpoint; drain it at the end.
+
+    It has no beanstalk door unless a flag says where.
+    """
+    listen = ("--listen-client-urls", f"http://127.0.0.1:{port}", "--listen-beanstalk", "none")
     command = [sys.executable, "-m", "etcdq", "serve", "--log-level", "error", *listen, *flags]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=clean_environment(), text=True)
     try:
