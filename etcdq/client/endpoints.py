@@ -1,27 +1,13 @@
 """Where servers are: how an endpoint is written and read."""
 
 import os
-from dataclasses import dataclass
 
+from etcdq.endpoint import Endpoint, read_authority
 from etcdq.errors import InvalidArgumentError
 
 DEFAULT_ENDPOINT = "127.0.0.1:2379"
 DEFAULT_PORT = 2379
 ENVIRONMENT_NAME = "ETCDQ_ENDPOINTS"
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One server: host and port, or the path of a unix socket (then host is "")."""
-
-    host: str
-    port: int
-    path: str | None = None
-
-    def __str__(self) -> str:
-        if self.path is not None:
-            return f"unix://{self.path}"
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def parse_endpoint(text: str) -> Endpoint:
@@ -37,18 +23,10 @@ def parse_endpoint(text: str) -> Endpoint:
             return Endpoint("", 0, path)
     if scheme not in ("", "http"):
         raise InvalidArgumentError(f"endpoint {text!r}: only http:// and unix:// are known")
-    authority = rest.removesuffix("/")
-    if authority.startswith("["):
-        host, bracket, tail = authority[1:].partition("]")
-        good = bool(bracket) and (not tail or tail.startswith(":"))
-        port_text = tail[1:]
-    else:
-        host, _, port_text = authority.partition(":")
-        good = True
-    port = _port(port_text)
-    if not (good and host and port) or "/" in host:
+    endpoint = read_authority(rest.removesuffix("/"), DEFAULT_PORT)
+    if endpoint is None:
         raise InvalidArgumentError(f"endpoint {text!r} is not of the form HOST:PORT or unix://PATH")
-    return Endpoint(host, port)
+    return endpoint
 
 
 def choose_endpoints(given: tuple[str, ...]) -> tuple[Endpoint, ...]:
@@ -61,11 +39,3 @@ def choose_endpoints(given: tuple[str, ...]) -> tuple[Endpoint, ...]:
     if given and not parts:
         raise InvalidArgumentError("no endpoint is given")
     return tuple(parse_endpoint(part) for part in parts or [DEFAULT_ENDPOINT])
-
-
-def _port(text: str) -> int:
-    if not text:
-        return DEFAULT_PORT
-    if not (text.isascii() and text.isdigit()) or int(text) > 65_535:
-        return 0
-    return int(text)

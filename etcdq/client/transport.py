@@ -18,8 +18,8 @@ from grpclib.config import Configuration
 from grpclib.protocol import H2Protocol
 
 from etcdq.client.backoff import Backoff
-from etcdq.client.endpoints import Endpoint
 from etcdq.client.failures import translate
+from etcdq.endpoint import Endpoint
 from etcdq.errors import ClosedError, NotConnectedError
 
 log = logging.getLogger("etcdq.client")

@@ -83,6 +83,15 @@ def test_a_client_loads_no_node() -> None:
     assert "pydantic" not in loaded
 
 
+def test_a_beanstalk_client_loads_no_grpc() -> None:
+    """Who speaks beanstalk has neither the node nor the etcd client's libraries in memory."""
+    loaded = loaded_after("import etcdq.beanstalk")
+
+    assert "trio" in loaded
+    assert not {name for name in loaded if name.startswith(("etcdq.actors", "etcdq.server"))}
+    assert not loaded & {"grpclib", "betterproto", "trio_asyncio", "google.protobuf", "pydantic"}
+
+
 def test_the_command_line_loads_one_command() -> None:
     """`etcdq serve` loads no client; the command line itself loads neither."""
     loaded = loaded_after("import etcdq.cli")

@@ -33,6 +33,11 @@ WORLD = {
     "trio_asyncio",
 }  # fmt: skip
 SHARED_BY_DOORS = {"etcdq.server.byte_stream"}
+BEANSTALK_WORLD = {
+    "etcdq/beanstalk/address.py": {"os"},  # reads the environment
+    "etcdq/beanstalk/connection.py": {"os", "trio"},
+    "etcdq/beanstalk/reserving.py": {"trio"},
+}
 WITH_A_NODE = {"etcdq/embedded.py", "etcdq/cli/serve.py"}
 
 
@@ -140,6 +145,16 @@ def test_client_needs_no_node(path: str) -> None:
         return
     rooms = [m for m in imports(path) if m.startswith(("etcdq.actors", "etcdq.server"))]
     assert rooms == []
+
+
+@pytest.mark.parametrize("path", sources("etcdq/beanstalk"))
+def test_beanstalk_client_stands_alone(path: str) -> None:
+    """It imports of ours only itself and what both clients share; the world, in few files."""
+    ours = {module for module in imports(path) if module.startswith("etcdq.")}
+    shared = ("etcdq.beanstalk", "etcdq.endpoint", "etcdq.errors")
+    assert [module for module in ours if not module.startswith(shared)] == []
+    world = {module.split(".")[0] for module in imports(path)} & WORLD
+    assert world <= BEANSTALK_WORLD.get(path, set())
 
 
 @pytest.mark.parametrize("path", sources("actors", "server", "etcdq", "tests", "bench"))

@@ -3,7 +3,8 @@
 import pytest
 
 from etcdq import InvalidArgumentError
-from etcdq.client.endpoints import Endpoint, choose_endpoints, parse_endpoint
+from etcdq.client.endpoints import choose_endpoints, parse_endpoint
+from etcdq.endpoint import Endpoint
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,145 @@
+"""Bytes of a beanstalk server to replies, without I/O.
+
+A reply is a line of words; four of them say that a body follows, one that so many RESERVED
+replies do. That is all this file knows: which reply fits which command is the client's business.
+Source: beanstalkd doc/protocol.txt; tuber docs/protocol.md for the batch.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from etcdq.beanstalk.records import Job
+from etcdq.errors import RemoteProtocolError
+
+LINE_BYTES_MAX: Final = 1024
+"""Of a reply's line: the longest one names a tube, of 200 bytes."""
+BODY_BYTES_MAX: Final = 2**30
+"""Of a body or a document: no server takes a larger job."""
+BATCH_MAX: Final = 1000
+"""Jobs in one batch, either way."""
+
+_CRLF: Final = b"\r\n"
+_WITH_JOB: Final = frozenset({"RESERVED", "FOUND"})
+
+
+class Reply(Struct, frozen=True, gc=False):
+    """One reply: its words, the body of an OK, the jobs of a RESERVED, FOUND or RESERVED_BATCH."""
+
+    word: str
+    arguments: tuple[str, ...] = ()
+    body: bytes = b""
+    jobs: tuple[Job, ...] = ()
+
+    def number(self, place: int = 0) -> int:
+        """Return an argument that has to be a number.
+
+        Raises:
+            RemoteProtocolError: it is none, or is not there.
+        """
+        if place >= len(self.arguments):
+            raise RemoteProtocolError(f"{self.word} has too few words")
+        return _number(self.arguments[place], 2**64 - 1, self.word)
+
+
+class ReplyReader:
+    """Reads the replies of one connection, in any segmentation.
+
+    `feed` takes bytes, `next_reply` gives a reply, None until there are more bytes. After an error
+    nothing that follows means anything: close the connection.
+    """
+
+    __slots__ = ("_batch_left", "_buffer", "_head", "_jobs", "_size")
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._head: list[str] = []  # the words of a line whose body is not complete yet
+        self._size = 0
+        self._batch_left = 0
+        self._jobs: list[Job] = []
+
+    def feed(self, data: bytes | bytearray) -> None:
+        """Take bytes as they came."""
+        self._buffer += data
+
+    def next_reply(self) -> Reply | None:
+        """Return the next complete reply.
+
+        Raises:
+            RemoteProtocolError: these bytes are no reply.
+        """
+        while self._head or self._read_line():
+            word, *arguments = self._head
+            if word in _WITH_JOB or word == "OK":
+                body = self._take_body()
+                if body is None:
+                    return None
+                reply = self._with_body(word, arguments, body)
+            elif word == "RESERVED_BATCH":
+                reply = self._begin_batch(arguments)
+            else:
+                reply = Reply(word, tuple(arguments))
+            self._head = []
+            if reply is not None:
+                return reply
+        return None
+
+    def _read_line(self) -> bool:
+        """Take a line, if there is a whole one, as the head of what comes."""
+        end = self._buffer.find(_CRLF, 0, LINE_BYTES_MAX + len(_CRLF))
+        if end < 0:
+            if len(self._buffer) > LINE_BYTES_MAX + 1:
+                raise RemoteProtocolError(f"a line is longer than {LINE_BYTES_MAX} bytes")
+            return False
+        try:
+            words = self._buffer[:end].decode().split(" ")
+        except UnicodeDecodeError:
+            raise RemoteProtocolError("a line is not text") from None
+        del self._buffer[: end + len(_CRLF)]
+        word = words[0]
+        if not word.replace("_", "").isalpha() or not word.isupper():
+            raise RemoteProtocolError(f"{' '.join(words)[:80]!r} is no reply of a beanstalk server")
+        if self._batch_left and word != "RESERVED":
+            raise RemoteProtocolError(f"{word} inside of a batch")
+        if word in _WITH_JOB or word == "OK":
+            self._size = _number(words[-1], BODY_BYTES_MAX, word)
+        self._head = words
+        return True
+
+    def _take_body(self) -> bytes | None:
+        buffer, size = self._buffer, self._size
+        if len(buffer) < size + len(_CRLF):
+            return None
+        if buffer[size : size + len(_CRLF)] != _CRLF:
+            raise RemoteProtocolError("a body is not as long as was said")
+        with memoryview(buffer) as view:
+            body = bytes(view[:size])
+        del buffer[: size + len(_CRLF)]
+        return body
+
+    def _with_body(self, word: str, arguments: list[str], body: bytes) -> Reply | None:
+        if word == "OK":
+            return Reply(word, tuple(arguments), body)
+        if len(arguments) != 2:
+            raise RemoteProtocolError(f"{word} with {len(arguments)} words")
+        job = Job(_number(arguments[0], 2**64 - 1, word), body)
+        if not self._batch_left:
+            return Reply(word, tuple(arguments), jobs=(job,))
+        self._jobs.append(job)
+        self._batch_left -= 1
+        return None if self._batch_left else self._end_batch()
+
+    def _begin_batch(self, arguments: list[str]) -> Reply | None:
+        text = arguments[0] if len(arguments) == 1 else ""
+        self._batch_left = _number(text, BATCH_MAX, "RESERVED_BATCH")
+        return None if self._batch_left else self._end_batch()
+
+    def _end_batch(self) -> Reply:
+        jobs, self._jobs = tuple(self._jobs), []
+        return Reply("RESERVED_BATCH", (str(len(jobs)),), jobs=jobs)
+
+
+def _number(text: str, at_most: int, word: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 20 or int(text) > at_most:
+        raise RemoteProtocolError(f"{word} with {text[:40]!r} for a number")
+    return int(text)
