@@ -38,7 +38,7 @@ Received = Command | Refused | Close
 
 _CRLF = b"\r\n"
 
-_KNOWN: dict[Dialect, dict[bytes, Line]] = {"beanstalkd": {}, "tuber": {}}
+KNOWN: dict[Dialect, dict[bytes, Line]] = {"beanstalkd": {}, "tuber": {}}
 """Lines that most clients repeat, by dialect. All connections share them: what a line says depends
 on nothing else."""
 
@@ -60,7 +60,7 @@ class Parser:
         self._read_line: Reader = (
             beanstalkd_lines.read_line if self._strict else tuber_lines.read_line
         )
-        self._known = _KNOWN[dialect]
+        self._known = KNOWN[dialect]
         self._line_bytes_max = (
             limits.BEANSTALKD_LINE_BYTES_MAX if self._strict else limits.TUBER_LINE_BYTES_MAX
         )
