@@ -74,6 +74,11 @@ ALONE = [
     c.ListTubeUsed(), c.ListTubes(), c.Quit(),
 ]  # fmt: skip
 
+TUBER_ONLY: set[type[c.Command]] = {
+    c.ReserveBatch, c.ReserveMode, c.DeleteBatch, c.PeekReserved, c.StatsGroup, c.FlushTube,
+    c.Drain, c.Undrain,
+}  # fmt: skip
+
 
 def name_of(command: object) -> bytes:
     """Return how a command is called on the wire."""
