@@ -248,6 +248,9 @@ def puts() -> list[Session]:
     ]
     garbage = [b" ", b" x", b"x", b" 5", b"\t", b"\n", b".0", b" idp:k", b"-"]
     found += [(b"put 0 0 1 1" + more + b"\r\n", [COUNTED]) for more in garbage]
+    # A put that is refused by its line has no body: what follows is the next line.
+    found += [(b"put 0 0 1 1 x\r\na\r\n", [COUNTED, UNKNOWN])]
+    found += [(b"put 0 0 1 x\r\na\r\n", [BAD, UNKNOWN])]
     wrong = [
         b"", b"0", b"0 0", b"0 0 1", b"0 0 1 ", b"a 0 1 1", b"0 a 1 1", b"0 0 a 1", b"0 0 1 a",
         b"-1 0 1 1", b"+1 0 1 1", b"0 -1 1 1", b"0 0 -1 1", b"0 0 1 -1", b"0 0 1 +1",

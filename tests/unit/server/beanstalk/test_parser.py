@@ -177,6 +177,9 @@ def test_known_lines() -> None:
         assert large.receive(b"put %d 0 1 2\r\nab\r\n" % number) == [c.Put(number, 0, 1, b"ab")]
         assert large.receive(line) == [c.Put(0, 0, 1, b"ab")]
         assert len(parser.KNOWN["tuber"]) <= limits.COMMAND_LINES_MAX
+    # A put with tags is mostly the only one of its kind.
+    receive("tuber", [b"put 7 7 7 0 idp:7\r\n\r\n"])
+    assert not any(b"idp" in line for line in parser.KNOWN["tuber"])
     assert receive("beanstalkd", [b"reserve-with-timeout 5 \r\n"]) == [BAD]
     assert receive("tuber", [b"reserve-with-timeout 5 \r\n"] * 2) == [c.ReserveWithTimeout(5)] * 2
     assert receive("beanstalkd", [b"reserve-with-timeout 5 \r\n"]) == [BAD]
