@@ -1,6 +1,6 @@
 """Odd command lines, and what beanstalkd 1.12 makes of them: tests of ours and of it read them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from etcdq.server.beanstalk import commands as c
 from etcdq.server.beanstalk import replies
@@ -197,7 +197,7 @@ def others() -> list[Line]:
         b"PUT 0 0 1 1", b"\xff\xfe\xfd", b"putt 0 0 1 1", b"put", b"put\t0 0 1 1", b"-", b"pause",
         b"pause-tub", b"x" * 222,
     ]  # fmt: skip
-    return [(line, BAD) for line in bad] + [(line, UNKNOWN) for line in unknown]
+    return [*((line, BAD) for line in bad), *((line, UNKNOWN) for line in unknown)]
 
 
 def timeouts() -> list[Line]:
@@ -219,7 +219,7 @@ NO_CRLF = c.Refused(replies.EXPECTED_CRLF, counted="put", put_id_spent=True)
 USED = c.ListTubeUsed()
 USED_LINE = b"list-tube-used\r\n"
 
-Session = tuple[bytes, list[Received]]
+Session = tuple[bytes, Sequence[Received]]
 
 
 def puts() -> list[Session]:

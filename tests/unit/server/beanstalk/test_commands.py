@@ -17,8 +17,8 @@ def test_each_has_its_name() -> None:
 
 def test_they_are_values() -> None:
     """Commands compare by what they say, and their names take no room in them."""
-    assert commands.Delete(5) == commands.Delete(5) != commands.Delete(6)
-    assert commands.Delete(5) != commands.Touch(5)
+    said = {commands.Delete(5), commands.Delete(5), commands.Delete(6), commands.Touch(5)}
+    assert len(said) == 3
     assert [field.name for field in msgspec.structs.fields(commands.Put)] == [
         "priority", "delay_s", "ttr_s", "body", "tags",
     ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Bytes to commands, in any pieces."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given
@@ -79,7 +79,7 @@ ALL += [("tuber", *session) for session in TUBER_SESSIONS]
 
 
 @pytest.mark.parametrize(("dialect", "said", "expected"), ALL)
-def test_sessions(dialect: Dialect, said: bytes, expected: list[Received]) -> None:
+def test_sessions(dialect: Dialect, said: bytes, expected: Sequence[Received]) -> None:
     """What a connection says, is the same whole, byte by byte and with more behind it."""
     assert receive(dialect, [said]) == expected
     assert receive(dialect, each_byte(said)) == expected
@@ -118,10 +118,11 @@ def test_bodies_are_bytes(dialect: Dialect) -> None:
 def test_when_too_big_is_said() -> None:
     """beanstalkd answers a body that is too big when it is over, tuber before it comes."""
     line, body = b"put 0 0 1 70000\r\n", b"x" * 70_002
-    for dialect, first, then in (
-        ("beanstalkd", [], [TOO_BIG]),
-        ("tuber", [TUBER_TOO_BIG], []),
-    ):
+    answers: dict[Dialect, tuple[list[Received], list[Received]]] = {
+        "beanstalkd": ([], [TOO_BIG]),
+        "tuber": ([TUBER_TOO_BIG], []),
+    }
+    for dialect, (first, then) in answers.items():
         fresh = Parser(BODY_BYTES_MAX, dialect)
         assert fresh.receive(line) == first
         assert fresh.receive(body[:-1]) == []
