@@ -23,6 +23,10 @@ QUEUE_IDLE_S = 600.0
 DRAIN_TIMEOUT_S = 5.0
 """How long a stopping node waits for running calls."""
 
+TURNS_IN_PLACE_MAX = 4
+"""Times a session goes to and fro with the node's actors before others run: a call and its answer,
+a delivery and its being written."""
+
 # queue --------------------------------------------------------------------------------------
 
 QUEUE_NAME_BYTES_MAX = 200

@@ -18,11 +18,12 @@ class Mailbox(Generic[T]):
     bytes per connection, credit per consumer (see `limits.py`).
     """
 
-    __slots__ = ("_items", "_reader")
+    __slots__ = ("_held", "_items", "_reader")
 
     def __init__(self) -> None:
         self._items: deque[T] = deque()
         self._reader: trio.lowlevel.Task | None = None
+        self._held = False
 
     def __len__(self) -> int:
         return len(self._items)
@@ -30,10 +31,25 @@ class Mailbox(Generic[T]):
     def post(self, item: T) -> None:
         """Append `item` and wake the reader if it waits."""
         self._items.append(item)
+        if self._reader is not None and not self._held:
+            self.wake()
+
+    def wake(self) -> None:
+        """Let the reader go on if it waits, whether or not there is something to take."""
         reader = self._reader
         if reader is not None:
             self._reader = None
             trio.lowlevel.reschedule(reader)
+
+    def hold(self) -> None:
+        """Let posts wake nobody until `release`: who posts takes them out again himself."""
+        self._held = True
+
+    def release(self) -> None:
+        """End `hold`; what nobody took wakes the reader."""
+        self._held = False
+        if self._items:
+            self.wake()
 
     def take(self) -> deque[T]:
         """Return everything posted so far, in order, and leave the mailbox empty."""

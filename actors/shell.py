@@ -9,6 +9,7 @@ from typing import Any
 import trio
 
 from etcdq.actors.effect import Publish, Tell
+from etcdq.actors.errors import CoreFault
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.stage import Outcome, Stage
 
@@ -44,6 +45,8 @@ class Shell:
         self._board = board
         self._persist = persist
         self._log = log
+        self._alarm = trio.CancelScope()
+        self._fault: CoreFault | None = None
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve the mailbox until cancelled.
@@ -55,16 +58,37 @@ class Shell:
         mailbox = self.mailbox
         while True:
             # One alarm for many waits: a scope around each would cost as much as the wait itself.
-            with trio.CancelScope(deadline=self.stage.next_deadline_s()) as alarm:
+            with trio.CancelScope(deadline=self.stage.next_deadline_s()) as self._alarm:
                 while True:
                     await mailbox.wait_posted()
                     await self._turn(mailbox)
-                    deadline_s = self.stage.next_deadline_s()
-                    if deadline_s < alarm.deadline:
-                        alarm.deadline = deadline_s
+                    self._set_alarm()
             await self._turn(mailbox)
 
+    def turn_in_place(self) -> bool:
+        """Take a turn in the caller's task, if something was posted; see `turns.py`.
+
+        A shell with a store takes its turns in its own task, because they have to wait.
+        """
+        mailbox = self.mailbox
+        if not len(mailbox) or self._persist is not None or self._fault is not None:
+            return False
+        try:
+            self._perform(self.stage.run(mailbox.take(), trio.current_time()))
+        except CoreFault as fault:  # the caller is not to blame: it ends our own task
+            self._fault = fault
+            mailbox.wake()
+        self._set_alarm()
+        return True
+
+    def _set_alarm(self) -> None:
+        deadline_s = self.stage.next_deadline_s()
+        if deadline_s < self._alarm.deadline:
+            self._alarm.deadline = deadline_s
+
     async def _turn(self, mailbox: Mailbox[tuple[Any, Any]]) -> None:
+        if self._fault is not None:
+            raise self._fault
         outcome = self.stage.run(mailbox.take(), trio.current_time())
         if outcome.persists and self._persist is not None:
             with trio.CancelScope(shield=True):  # a commit is never half waited for

@@ -27,6 +27,7 @@ from etcdq.actors.queue.nobody import NoJobCore
 from etcdq.actors.queue.tube_messages import Face
 from etcdq.actors.shell import Shell, WriteLog
 from etcdq.actors.stage import Stage
+from etcdq.actors.turns import Turns
 from etcdq.actors.worker.core import WorkerCore
 from etcdq.server.beanstalk.door import BeanstalkDoor, Dialect
 from etcdq.server.beanstalk.door import DoorSettings as BeanstalkSettings
@@ -86,6 +87,7 @@ class Node:
             queue=self.queue,
             face=self._face,
         )
+        turns = Turns((self._queues, self._keys))
         self.door = Door(
             identity=identity,
             board=board,
@@ -93,6 +95,7 @@ class Node:
             queue=self.queue,
             census=self.census,
             keys_statistics=self._key_space.statistics,
+            turns=turns,
             settings=DoorSettings(
                 queue_prefixes=config.queue_prefixes,
                 request_bytes_max=config.max_request_bytes,

@@ -7,6 +7,7 @@ from typing import Any
 from etcdq.actors import limits
 from etcdq.actors.message import Handle
 from etcdq.actors.queue.messages import Credit, QueueStatistics
+from etcdq.actors.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Door:
 
     `board["revision"]` is the store's current revision. `queue(name)` never creates anything.
     `census` returns the statistics of every living queue, `keys_statistics` of the key space.
+    `turns` are those of the node's shells.
     """
 
     identity: Identity
@@ -49,4 +51,5 @@ class Door:
     queue: Callable[[bytes], Handle]
     census: Callable[[], list[QueueStatistics]]
     keys_statistics: Callable[[], Any]
+    turns: Turns = field(default_factory=lambda: Turns(()))
     settings: DoorSettings = DoorSettings()

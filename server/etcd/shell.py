@@ -48,6 +48,7 @@ class SessionShell:
         self.peer = peer_of(stream)
         now_s = trio.current_time()
         self.session = Session(Context(door), self.mailbox, uuid.uuid4(), self.peer, now_s)
+        self._turns = door.turns
         self._stream = stream
         self._bytes = byte_stream_of(stream)
         self._nursery: trio.Nursery | None = None
@@ -77,14 +78,23 @@ class SessionShell:
                 self._peer_left = True
                 self.mailbox.post(None)
                 return
-            now_s = trio.current_time()
-            session.receive(data, now_s)
-            self._flush(now_s)
+            self._turns.take(data, self.mailbox, self._receive, self._hear_now)
+            self._flush(trio.current_time())
             self._set_alarm()
             if session.finished or session.aborted:
                 self.mailbox.post(None)
             if len(self._backlog) > limits.BACKLOG_BYTES_MAX:
                 await self._drained_backlog.wait()
+
+    def _receive(self, data: bytes) -> None:
+        self.session.receive(data, trio.current_time())
+
+    def _hear_now(self) -> None:
+        now_s = trio.current_time()
+        for message in self.mailbox.take():
+            if message is not None:  # None only wakes
+                self.session.step(message, now_s)
+        self._flush(now_s)
 
     async def _hear(self) -> None:
         while not self._is_over():
