@@ -1,7 +1,7 @@
 """The client: every command of beanstalkd and of tuber's dialect, over one connection."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Final, Unpack
 
 from etcdq.beanstalk import commands, documents
@@ -13,7 +13,7 @@ from etcdq.beanstalk.errors import BadFormatError, UnknownCommandError, refusal
 from etcdq.beanstalk.records import DeletedBatch, Inserted, Job, ReserveMode, Statistics
 from etcdq.beanstalk.replies import BATCH_MAX, Reply
 from etcdq.beanstalk.reserving import Reserving
-from etcdq.errors import EtcdqError, NotFoundError, RemoteProtocolError
+from etcdq.errors import EtcdqError, NotFoundError, RemoteProtocolError, UnsupportedError
 
 CONNECT_TIMEOUT_S: Final = 5.0
 KICK_MAX: Final = commands.NUMBER_MAX
@@ -93,8 +93,12 @@ class Client:
         """
         if self._knows_tags or not options.keys() & commands.TAGS:
             return
-        with suppress(NotFoundError):
+        try:
             await self.stats_group("default")
+        except NotFoundError:
+            pass  # it knows what a group is
+        except UnsupportedError as error:
+            raise UnsupportedError("put: the server knows no idp, grp, aft and con") from error
         self._knows_tags = True
 
     # reserving ------------------------------------------------------------------------------

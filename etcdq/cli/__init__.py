@@ -1,6 +1,7 @@
 """The command line `etcdq`; a command's module is imported when it is the one that runs."""
 
 import importlib
+import os
 import sys
 
 import click
@@ -8,12 +9,22 @@ import click
 import etcdq
 
 _COMMANDS = {
-    "serve": "etcdq.cli.serve:serve",
-    "demo": "etcdq.cli.demo:demo",
-    "produce": "etcdq.cli.produce:produce",
-    "consume": "etcdq.cli.consume:consume",
-    "queue": "etcdq.cli.queue:queue",
+    "serve": ("etcdq.cli.serve:serve", "Run a node."),
+    "demo": ("etcdq.cli.demo:demo", "Show a node at work."),
+    "produce": ("etcdq.cli.produce:produce", "Put messages into a queue."),
+    "consume": ("etcdq.cli.consume:consume", "Take messages from a queue."),
+    "queue": ("etcdq.cli.queue:queue", "Look at queues and tend them."),
+    "put": ("etcdq.cli.put:put", "Put jobs into a tube."),
+    "work": ("etcdq.cli.work:work", "Run the jobs of a tube as shell commands."),
+    "tubes": ("etcdq.cli.tubes:tubes", "List the tubes and how many jobs they have."),
+    "stats": ("etcdq.cli.tubes:stats", "Show the statistics of a server or of a tube."),
+    "top": ("etcdq.cli.top:top", "Watch the tubes of a server: rates, depths, timings."),
+    "peek": ("etcdq.cli.tend:peek", "Look at a job."),
+    "kick": ("etcdq.cli.tend:kick", "Make buried or delayed jobs ready."),
+    "drain": ("etcdq.cli.tend:drain", "Let a server take no more jobs."),
+    "undrain": ("etcdq.cli.tend:undrain", "Let a draining server take jobs again."),
 }
+"""Where a command is, and what it is in a line: for `--help`, which so loads none of them."""
 
 
 class LazyGroup(click.Group):
@@ -25,12 +36,16 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of one command."""
-        place = _COMMANDS.get(cmd_name)
-        if place is None:
+        if cmd_name not in _COMMANDS:
             return None
-        module, _, name = place.partition(":")
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup)
@@ -45,6 +60,11 @@ def main() -> None:
         sys.exit(cli.main(prog_name="etcdq", standalone_mode=False))
     except click.Abort:
         sys.exit(130)
+    except BrokenPipeError:
+        # Nothing can be printed there any more, not even by the interpreter at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print("etcdq: the output is closed", file=sys.stderr)
+        sys.exit(1)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)

@@ -37,8 +37,18 @@ def run(function: Callable[..., Awaitable[T]], endpoints: str | None, *args: Any
         async with etcdq.connect(*([endpoints] if endpoints else [])) as client:
             return await function(client, *args)
 
+    return run_told(connected)
+
+
+def run_told(function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    """Run `function(*args)` on Trio, and tell its errors in one line.
+
+    Raises:
+        click.ClickException: any `EtcdqError`: exit code 1, or 2 for a wrong value.
+        click.Abort: it was interrupted.
+    """
     try:
-        return run_trio(connected)
+        return run_trio(function, *args)
     except etcdq.InvalidArgumentError as error:
         raise click.UsageError(_plain(error), click.get_current_context()) from error
     except etcdq.EtcdqError as error:

@@ -2,17 +2,12 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator
 
 import click
-import trio
 
 from etcdq import Client, EtcdqError
 from etcdq.cli.client import endpoints_option, run
-
-READ_BYTES = 65_536
-"""Of one read: what it holds in whole lines is put together, so a slow pipe is passed on at once
-and a fast one in large steps."""
+from etcdq.cli.lines import read_lines
 
 
 @click.command()
@@ -43,7 +38,7 @@ async def _put_one(client: Client, name: str, body: str, key: str | None) -> int
 
 async def _put_lines(client: Client, name: str) -> int:
     queue, count = client.queue(name), 0
-    async for lines in _read_lines():
+    async for lines in read_lines():
         try:
             await queue.put_many(lines)
         except EtcdqError as error:
@@ -51,19 +46,3 @@ async def _put_lines(client: Client, name: str) -> int:
             raise error
         count += len(lines)
     return count
-
-
-async def _read_lines() -> AsyncIterator[list[bytes]]:
-    """Give the lines of the standard input as they come, without their ends."""
-    rest = b""
-    while True:
-        data = await trio.to_thread.run_sync(
-            os.read, sys.stdin.fileno(), READ_BYTES, abandon_on_cancel=True
-        )
-        *lines, rest = (rest + data).split(b"\n")
-        if not data and rest:
-            lines.append(rest)
-        if lines:
-            yield lines
-        if not data:
-            return

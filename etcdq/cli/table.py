@@ -6,11 +6,19 @@ from collections.abc import Sequence
 BODY_CHARS_MAX = 60
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return lines with aligned columns; numbers to the right, everything else to the left."""
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[bool] | None = None
+) -> str:
+    """Return lines with aligned columns.
+
+    Args:
+        head: of the columns.
+        rows: of as many cells.
+        right: which columns are aligned to the right; without it those that have numbers only.
+    """
     lines = [list(head), *([shown(cell) for cell in row] for row in rows)]
     widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
-    right = [
+    right = right or [
         bool(rows) and all(isinstance(row[place], int | float) for row in rows)
         for place in range(len(head))
     ]

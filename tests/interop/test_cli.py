@@ -17,7 +17,7 @@ import pytest
 import trio
 
 from etcdq import cli, connect
-from etcdq.cli.produce import READ_BYTES
+from etcdq.cli.lines import READ_BYTES
 from tests.support.processes import clean_environment, run_etcdq
 
 TIMEOUT_S = 60.0
