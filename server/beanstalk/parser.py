@@ -136,11 +136,13 @@ class Parser:
 
     def _read(self, line: bytes) -> Line:
         read = self._read_line(line)
-        tagged = isinstance(read, PutHead) and read.tags is not None
-        if type(read) in _REPEATED and len(line) <= _KNOWN_LINE_BYTES_MAX and not tagged:
-            if len(self._known) >= limits.COMMAND_LINES_MAX:
-                self._known.clear()
-            self._known[line] = read
+        if type(read) not in _REPEATED or len(line) > _KNOWN_LINE_BYTES_MAX:
+            return read
+        if isinstance(read, PutHead) and read.tags is not None:
+            return read
+        if len(self._known) >= limits.COMMAND_LINES_MAX:
+            self._known.clear()
+        self._known[line] = read
         return read
 
     def _take_unfinished(self, data: bytes, pos: int, out: list[Received]) -> int:
