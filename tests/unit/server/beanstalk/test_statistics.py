@@ -6,8 +6,7 @@ import msgspec
 import pytest
 import yaml
 
-from etcdq.actors.queue.messages import JobState, JobView, Tags, TubeStatistics
-from etcdq.actors.queue.timing import TimingStatistics
+from etcdq.actors.queue.messages import JobState, JobView, Tags, TimingStatistics, TubeStatistics
 from etcdq.actors.queue.tube_messages import JobStatistics
 from etcdq.server.beanstalk.door import Dialect, GroupStatistics
 from etcdq.server.beanstalk.statistics import stats_group, stats_job, stats_tube
