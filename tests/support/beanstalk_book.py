@@ -7,7 +7,7 @@ documents are made of.
 
 from dataclasses import dataclass, field
 
-from etcdq.actors.queue.messages import JobState, JobView, Tags, TubeStatistics
+from etcdq.actors.queue.messages import JobState, JobView, Tags, TimingStatistics, TubeStatistics
 from etcdq.actors.queue.messages import TimingStatistics
 from etcdq.actors.queue.tube_messages import JobStatistics
 from etcdq.server.beanstalk.counts import CommandCounts
