@@ -8,7 +8,6 @@ documents are made of.
 from dataclasses import dataclass, field
 
 from etcdq.actors.queue.messages import JobState, JobView, Tags, TimingStatistics, TubeStatistics
-from etcdq.actors.queue.messages import TimingStatistics
 from etcdq.actors.queue.tube_messages import JobStatistics
 from etcdq.server.beanstalk.counts import CommandCounts
 from etcdq.server.beanstalk.door import NodeTotals
