@@ -117,6 +117,7 @@ class Node:
             set_draining=self.set_draining,
             new_connection=count(1).__next__,
             spend_job_id=self._spend_job_id,
+            turns=turns,
             settings=BeanstalkSettings(config.max_job_size, dialect),
         )
 

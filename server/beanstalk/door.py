@@ -6,6 +6,7 @@ from typing import Literal
 
 from etcdq.actors import limits
 from etcdq.actors.message import Handle
+from etcdq.actors.turns import Turns
 from etcdq.server.beanstalk.counts import CommandCounts
 
 Dialect = Literal["tuber", "beanstalkd"]
@@ -91,6 +92,7 @@ class BeanstalkDoor:
         group: None for one that nobody belongs to and nobody waits for.
         set_draining: whether puts are refused from now on, on every door.
         new_connection: a number that no other connection of the node ever had.
+        turns: of the node's shells.
         spend_job_id: no job gets the next id: a refused put has used it up.
     """
 
@@ -104,5 +106,6 @@ class BeanstalkDoor:
     set_draining: Callable[[bool], None]
     new_connection: Callable[[], int]
     spend_job_id: Callable[[], object]
+    turns: Turns = field(default_factory=lambda: Turns(()))
     counts: CommandCounts = field(default_factory=CommandCounts)
     settings: DoorSettings = DoorSettings()

@@ -45,6 +45,7 @@ class SessionShell:
     def __init__(self, stream: trio.abc.Stream, door: BeanstalkDoor) -> None:
         self.mailbox: Mailbox[Any] = Mailbox()
         self.session = Session(door, self.mailbox)
+        self._turns = door.turns
         self._stream = stream
         self._bytes = byte_stream_of(stream)
         self._nursery: trio.Nursery | None = None
@@ -73,8 +74,7 @@ class SessionShell:
                 self._peer_is_silent = True
                 session.hang_up()
                 break
-            now_s = trio.current_time()
-            session.receive(data, now_s)
+            self._turns.take(data, self.mailbox, self._receive, self._hear_now)
             self._flush()
             self._set_alarm()
             if not self._may_read():
@@ -92,6 +92,16 @@ class SessionShell:
         self.session.read_on(trio.current_time())
         self._set_alarm()
 
+    def _receive(self, data: bytes) -> None:
+        self.session.receive(data, trio.current_time())
+
+    def _hear_now(self) -> None:
+        step = self.session.step
+        for reply in self.mailbox.take():
+            if reply is not None:  # None only wakes
+                step(reply)
+        self._flush()
+
     async def _hear(self) -> None:
         while not self._is_over():
             # One alarm for many waits, set anew only when something is due earlier.
@@ -103,14 +113,10 @@ class SessionShell:
             self._turn()
 
     def _turn(self) -> None:
-        step = self.session.step
-        for reply in self.mailbox.take():
-            if reply is not None:  # None only wakes
-                step(reply)
         now_s = trio.current_time()
         if now_s >= self._alarm.deadline:
             self.session.settle(now_s)
-        self._flush()
+        self._hear_now()
         if not self.session.reading:
             self._room.set()
 
