@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from etcdq.client.records import KeyValue as KeyValue
     from etcdq.client.records import QueueStatistics as QueueStatistics
     from etcdq.client.records import QueueSummary as QueueSummary
+    from etcdq.client.records import TubeStatistics as TubeStatistics
     from etcdq.client.watch import Watch as Watch
     from etcdq.embedded import open_node as open_node
     from etcdq.errors import ClosedError as ClosedError
@@ -62,6 +63,7 @@ _LAZY = {
     "KeyValue": "etcdq.client.records",
     "QueueStatistics": "etcdq.client.records",
     "QueueSummary": "etcdq.client.records",
+    "TubeStatistics": "etcdq.client.records",
     "ClosedError": "etcdq.errors",
     "ConflictError": "etcdq.errors",
     "ConnectionLostError": "etcdq.errors",

@@ -9,6 +9,7 @@ import random
 import secrets
 import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -34,7 +35,7 @@ from etcdq.server.beanstalk.door import DoorSettings as BeanstalkSettings
 from etcdq.server.config import NodeConfig
 from etcdq.server.etcd.door import Door, DoorSettings, Identity
 from etcdq.server.facts import Facts
-from etcdq.server.totals import GroupLook, TotalsLook
+from etcdq.server.totals import GroupLook, TotalsLook, tube_names
 
 API_VERSION = "3.5.0"
 """What clients that ask are told: the version of etcd's API that this node speaks."""
@@ -110,7 +111,7 @@ class Node:
             queue=self.queue,
             job=self._job,
             worker=self._worker,
-            tubes=self._context.tubes.names,
+            tubes=partial(tube_names, self._context),
             totals=TotalsLook(self._context, stage.cores),
             group=GroupLook(self._context),
             facts=lambda: self._facts(draining=self._context.draining),

@@ -7,6 +7,12 @@ from etcdq.actors.queue.context import QueueContext
 from etcdq.actors.queue.core import QueueCore
 from etcdq.actors.queue.job import tags_of
 from etcdq.server.beanstalk.door import GroupStatistics, NodeTotals
+from etcdq.server.beanstalk.reading import is_name
+
+
+def tube_names(context: QueueContext) -> list[bytes]:
+    """Return the names of the queues that the door can say, in the order of `list-tubes`."""
+    return [name for name in context.tubes.names() if is_name(name)]
 
 
 class TotalsLook:
@@ -33,16 +39,17 @@ class TotalsLook:
             self._drift_events += 1
             budget.used_bytes = sum(tombstones)
         waiting = {connection for queue in queues for connection in queue.waiting}
+        consumers = sum(one.is_waiting() for queue in queues for one in queue.roster)
         return NodeTotals(
             urgent=sum(one.line.urgent for one in places),
             ready=sum(one.line.live for one in places),
             reserved=sum(one.reserved() for one in places),
             delayed=sum(one.delays.live for one in places),
             buried=sum(len(one.buried) for one in places),
-            waiting=len(waiting),
+            waiting=len(waiting) + consumers,
             timeouts_total=context.totals.timeouts,
             jobs_total=context.totals.jobs,
-            tubes=len(context.tubes.names()),
+            tubes=len(tube_names(context)),
             concurrency_keys=context.slots.statistics().taken_keys,
             jobs_bytes=budget.used_bytes,
             jobs_bytes_max=budget.bytes_max,

@@ -74,6 +74,10 @@ class Consumer:
         """Return whether its credit covers one more message, whatever its size."""
         return not self.credit.messages or len(self.held) < self.credit.messages
 
+    def is_waiting(self) -> bool:
+        """Return whether it could take a job now, of one byte at least."""
+        return self.is_free() and self.has_credit(1)
+
     def room(self) -> tuple[int, int]:
         """Return how many messages and bytes of bodies one offer to it may have now."""
         messages, body_bytes = limits.OFFER_MESSAGES_MAX, limits.OFFER_BYTES_MAX

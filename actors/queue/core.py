@@ -80,7 +80,7 @@ class QueueCore(QueueState):
         while head is not None:
             consumer = None
             size = len(head.body)
-            if self.offering is None and not self._is_oversized(size):
+            if self.offering is None and not self.is_oversized(size):
                 consumer = self.roster.first_open(size)
             waiting = self.waiting
             if waiting.open and (consumer is None or not self.consumers_next):
@@ -90,9 +90,6 @@ class QueueCore(QueueState):
             effects += consuming.hand_out(self, consumer)
             head = self.places.line.head() if waiting.open else None
         return effects
-
-    def _is_oversized(self, body_bytes: int) -> bool:
-        return bool(self.context.request_bytes_max) and body_bytes > self.context.request_bytes_max
 
     def _tell_queues(self) -> list[Effect]:
         """Tell whoever waits for the slots that were freed and the groups that are complete."""

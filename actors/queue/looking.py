@@ -106,7 +106,7 @@ def show_tube(queue: QueueState, message: t.ShowTube, now_s: float) -> list[Effe
 def queue_statistics(queue: QueueState, now_s: float) -> m.QueueStatistics:
     """Return a snapshot of the queue."""
     places = queue.places
-    oldest = places.line.oldest()
+    oldest, head = places.line.oldest(), places.line.head()
     return m.QueueStatistics(
         name=queue.name,
         exists=queue.exists,
@@ -127,13 +127,14 @@ def queue_statistics(queue: QueueState, now_s: float) -> m.QueueStatistics:
         dropped_consumers_total=queue.dropped_total,
         consumers=tuple(consumer.statistics(now_s) for consumer in queue.roster),
         tube=tube_statistics(queue, now_s),
+        oversized_head=head is not None and queue.is_oversized(len(head.body)),
     )
 
 
 def tube_statistics(queue: QueueState, now_s: float) -> m.TubeStatistics:
     """Return a snapshot of the queue as a tube."""
     places = queue.places
-    waiting = sum(1 for one in queue.roster if one.is_free() and one.has_turns())
+    waiting = sum(one.is_waiting() for one in queue.roster)
     pause_left_s = max(0.0, queue.paused_until_s - now_s)
     ready = next(iter(places.line.first(1)), None)
     delayed = places.delays.head()

@@ -359,6 +359,11 @@ class TubeStatistics(Message, frozen=True, gc=False):
     oldest_delayed_age_s: float = 0.0
     oldest_buried_age_s: float = 0.0
 
+    @property
+    def bury_rate(self) -> float:
+        """Jobs buried for each that was reserved; 0 where none was."""
+        return self.buries_total / self.reserves_total if self.reserves_total else 0.0
+
 
 class QueueStatistics(Message, frozen=True, gc=False):
     """A snapshot of one queue. `*_total` counters count since the queue was created.
@@ -386,3 +391,5 @@ class QueueStatistics(Message, frozen=True, gc=False):
     dropped_consumers_total: int
     consumers: tuple[ConsumerStatistics, ...]
     tube: TubeStatistics
+    oversized_head: bool = False
+    """Whether the next job is too large for watches (rule 7): it waits for a reserve."""

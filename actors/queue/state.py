@@ -1,28 +1,24 @@
 """What one queue is made of; the steps that change it are in the rooms beside (`core.py` has the
 table)."""
 
-from typing import Final
-
 from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Effect, Tell
 from etcdq.actors.node.messages import DropRegistry, SetRegistry
 from etcdq.actors.queue.consumers import Consumer, Roster
 from etcdq.actors.queue.context import QueueContext
 from etcdq.actors.queue.idempotency import Idempotency
+from etcdq.actors.queue.names import spelled
 from etcdq.actors.queue.places import Places
 from etcdq.actors.queue.timing import Timing
 from etcdq.actors.queue.tubes import DEFAULT
 from etcdq.actors.queue.waiting import Waiting
-
-_SLASH: Final = b"%2F"
-"""How a "/" in a tube's name is spelled in keys."""
 
 
 class QueueState:
     """One queue.
 
     Args:
-        name: as the tube's; in keys a "/" in it is spelled `%2F`.
+        name: as the tube's (see `names.py`).
         context: what it shares with the node's other queues.
     """
 
@@ -140,13 +136,17 @@ class QueueState:
             return 0.0  # a tube goes with what kept it
         return max(self.used_s, self.paused_until_s) + self.context.idle_s
 
+    def is_oversized(self, body_bytes: int) -> bool:
+        """Return whether a body of that size is never offered to a watch."""
+        return bool(self.context.request_bytes_max) and body_bytes > self.context.request_bytes_max
+
     def text(self) -> str:
         """Return its name for people."""
         return self.name.decode(errors="replace")
 
     def registry_key(self) -> bytes:
         """Return its registry key."""
-        return self.context.prefix + self.name.replace(b"/", _SLASH)
+        return self.context.prefix + spelled(self.name)
 
     def consumer_key(self, consumer: Consumer) -> bytes:
         """Return the registry key of one of its consumers."""

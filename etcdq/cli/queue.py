@@ -12,6 +12,9 @@ from etcdq.cli.table import json_bytes, table
 
 ALL = 2**63 - 1
 
+_TABLES = ("summary", "tube", "consumers")
+"""What `show` shows apart from a queue's own figures."""
+
 
 @click.group()
 def queue() -> None:
@@ -39,7 +42,10 @@ def list_queues(as_json: bool, endpoints: str | None) -> None:
 @json_option
 @endpoints_option
 def show(name: str, as_json: bool, endpoints: str | None) -> None:
-    """Show one queue and its consumers, in the order of their turns."""
+    """Show one queue: its counts, its figures as a tube, and the consumers of its watches.
+
+    Consumers stand in the order of their turns. A "/" in a tube's name is spelled %2F.
+    """
 
     async def ask(client: Client) -> QueueStatistics:
         return await client.queue(name).statistics()
@@ -48,11 +54,9 @@ def show(name: str, as_json: bool, endpoints: str | None) -> None:
     if as_json:
         _print_json(asdict(one))
         return
-    figures = {
-        **asdict(one.summary),
-        **{key: value for key, value in asdict(one).items() if key not in ("summary", "consumers")},
-    }
-    click.echo("\n".join(f"{key + ':':26}{_figure(value)}" for key, value in figures.items()))
+    own = {key: value for key, value in asdict(one).items() if key not in _TABLES}
+    click.echo(_figures({**asdict(one.summary), **own}, "{:.1f}"))
+    click.echo(f"\nAS A TUBE\n{_figures(asdict(one.tube), '{:.6f}')}")
     if one.consumers:
         head = ("CONSUMER", "PEER", "HELD", "BYTES", "CREDIT", "CREDIT BYTES", "AGE S")
         click.echo()
@@ -140,8 +144,13 @@ def _counts(one: QueueSummary) -> tuple[object, ...]:
     return (one.name, one.ready, one.reserved, one.delayed, one.buried, one.consumers, one.waiting)
 
 
-def _figure(value: object) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
+def _figures(figures: dict[str, object], real: str) -> str:
+    """Return lines of names and figures; `real` is how those that are no integers look."""
+    texts = [
+        (key + ":", real.format(value) if isinstance(value, float) else str(value))
+        for key, value in figures.items()
+    ]
+    return "\n".join(f"{key:26}{text}" for key, text in texts)
 
 
 def _job_json(one: Job) -> dict[str, Any]:

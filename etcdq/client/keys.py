@@ -1,5 +1,6 @@
 """How keys and queue keys are spelled. Source: docs/semantics.md section 2."""
 
+import re
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -7,6 +8,8 @@ from etcdq.errors import InvalidArgumentError
 
 QUEUE_PREFIX = b"/q/"
 NAME_BYTES_MAX = 200
+_SLASH = re.compile("%2[Ff]")
+"""How the "/" of a tube's name is spelled: one byte of that name."""
 
 
 def as_bytes(value: str | bytes) -> bytes:
@@ -45,7 +48,7 @@ class QueueKeys:
     name: str
 
     def __post_init__(self) -> None:
-        size = len(self.name.encode())
+        size = len(_SLASH.sub("/", self.name).encode())
         if not 1 <= size <= NAME_BYTES_MAX:
             raise InvalidArgumentError(f"a queue's name has 1 to 200 bytes, not {size}")
         if "/" in self.name or any(ord(c) < 0x20 or 0x7F <= ord(c) <= 0x9F for c in self.name):

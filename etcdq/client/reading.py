@@ -9,6 +9,7 @@ from etcdq.client.records import (
     KeyValue,
     QueueStatistics,
     QueueSummary,
+    TubeStatistics,
 )
 from etcdq.wire import mvccpb
 from etcdq.wire.etcdq import v1
@@ -48,6 +49,7 @@ def queue_statistics(one: v1.ShowResponse) -> QueueStatistics:
         dropped_consumers_total=one.dropped_consumers,
         body_bytes=one.body_bytes,
         oldest_age_s=one.oldest_age_s,
+        oversized_head=one.oversized_head,
         paused_s=one.paused_s,
         dispatcher=one.dispatcher,
         consumers=tuple(
@@ -62,9 +64,37 @@ def queue_statistics(one: v1.ShowResponse) -> QueueStatistics:
             )
             for each in one.consumers
         ),
+        tube=tube_statistics(one.tube),
         jobs_max=one.limits.jobs_max,
         jobs_bytes_max=one.limits.jobs_bytes_max,
         request_bytes_max=one.limits.request_bytes_max,
+    )
+
+
+def tube_statistics(one: v1.Tube) -> TubeStatistics:
+    """Read what the beanstalk door counts of a queue."""
+    return TubeStatistics(
+        using=one.using,
+        pauses_total=one.pauses,
+        reserves_total=one.reserves,
+        timeouts_total=one.timeouts,
+        buries_total=one.buries,
+        bury_rate=one.bury_rate,
+        processing_average_s=one.processing.average_s,
+        processing_min_s=one.processing.min_s,
+        processing_max_s=one.processing.max_s,
+        processing_samples=one.processing.samples,
+        fast_average_s=one.processing_fast.average_s,
+        fast_samples=one.processing_fast.samples,
+        slow_average_s=one.processing_slow.average_s,
+        slow_samples=one.processing_slow.samples,
+        processing_p50_s=one.processing_p50_s,
+        processing_p95_s=one.processing_p95_s,
+        processing_p99_s=one.processing_p99_s,
+        queue_average_s=one.queueing.average_s,
+        queue_min_s=one.queueing.min_s,
+        queue_max_s=one.queueing.max_s,
+        queue_samples=one.queueing.samples,
     )
 
 

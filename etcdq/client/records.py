@@ -85,7 +85,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class QueueSummary:
-    """Counts of one queue: messages by state, consumers, and those that could take one now."""
+    """Counts of one queue: messages by state, consumers, and those that could take one now.
+
+    Consumers are watches, and beanstalk connections that watch it. A "/" in a tube's name is
+    spelled `%2F` in `name`.
+    """
 
     name: str
     ready: int
@@ -110,11 +114,44 @@ class ConsumerStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class TubeStatistics:
+    """What the beanstalk door counts of a queue; times in seconds, 0 without samples.
+
+    `using`: connections whose puts go here. `processing_*` is from a message's reservation to its
+    deletion; fast ones take less than 0.1 s; percentiles are of the last 1000 slow ones, or of
+    fast ones where none was slow. `queue_*` is from its put to its reservation.
+    """
+
+    using: int
+    pauses_total: int
+    reserves_total: int
+    timeouts_total: int
+    buries_total: int
+    bury_rate: float
+    processing_average_s: float
+    processing_min_s: float
+    processing_max_s: float
+    processing_samples: int
+    fast_average_s: float
+    fast_samples: int
+    slow_average_s: float
+    slow_samples: int
+    processing_p50_s: float
+    processing_p95_s: float
+    processing_p99_s: float
+    queue_average_s: float
+    queue_min_s: float
+    queue_max_s: float
+    queue_samples: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueueStatistics:
     """One queue. The `*_total` counters count since it began; `dispatcher` is a node id.
 
     `body_bytes` is of all messages that are here, `oldest_age_s` of the ready one that was put
-    first, `paused_s` what is left of a pause. Limits of 0 are none.
+    first, `paused_s` what is left of a pause. Limits of 0 are none. `oversized_head`: the next
+    message is too large for watches, and waits for a beanstalk connection to reserve it.
     """
 
     summary: QueueSummary
@@ -127,9 +164,11 @@ class QueueStatistics:
     dropped_consumers_total: int
     body_bytes: int
     oldest_age_s: float
+    oversized_head: bool
     paused_s: float
     dispatcher: str
     consumers: tuple[ConsumerStatistics, ...]
+    tube: TubeStatistics
     jobs_max: int
     jobs_bytes_max: int
     request_bytes_max: int

@@ -25,8 +25,9 @@ class DoorSettings:
 class NodeTotals:
     """A snapshot over all queues of the node. `*_total` counts since its start.
 
-    `waiting`: connections whose reserve waits now. `jobs_bytes` is what all jobs cost against
-    `jobs_bytes_max` (0: no limit). `drift_events`: how often that sum was found to be wrong.
+    `waiting`: connections whose reserve waits now, and consumers of watches that could take a job.
+    `jobs_bytes` is what all jobs cost against `jobs_bytes_max` (0: no limit). `drift_events`: how
+    often that sum was found to be wrong.
     """
 
     urgent: int

@@ -6,17 +6,18 @@
     /q/{name}/{index}/{key}              a delivery key, also /q/{name}/c/{uuid}/{index}/{key}
 
 `/q/` and `/queue/`, `p` and `producer`, `i` and `input`, `c` and `consumer` are two spellings of
-one thing. What follows a further `/` after {key} is dropped. Source: docs/semantics.md section 2.
+one thing, and so are `%2F` and `%2f` in {name}: the "/" of a tube's name. What follows a further
+`/` after {key} is dropped. Source: docs/semantics.md sections 1 and 2.
 """
 
 import uuid
-from functools import lru_cache
 
 import msgspec
 
 from etcdq.actors import limits
 from etcdq.actors.errors import InvalidKeyError
 from etcdq.actors.node.ranges import FROM_KEY, prefix_end
+from etcdq.actors.queue.names import queue_name, spelled
 
 PRODUCER_WORDS = (b"p", b"producer")
 INPUT_WORDS = (b"i", b"input")
@@ -27,7 +28,7 @@ _INDEX_BYTES = limits.INDEX_DIGITS + 1
 
 
 class KeyForm(msgspec.Struct, frozen=True, gc=False):
-    """Base of the forms; `name` is the queue's."""
+    """Base of the forms; `name` is the queue's, with a "/" where its key has `%2F`."""
 
     name: bytes
 
@@ -139,11 +140,17 @@ class Spelling:
 
     def queue_key(self, name: bytes) -> bytes:
         """Return the registry key of a queue, in canonical spelling."""
-        return self.canonical + name
+        return self.canonical + spelled(name)
 
     def consumer_key(self, name: bytes, consumer: bytes) -> bytes:
         """Return the registry key of a consumer, in canonical spelling."""
-        return b"%s%s/c/%s" % (self.canonical, name, consumer)
+        return b"%s/c/%s" % (self.queue_key(name), consumer)
+
+    def queue_lead(self, key: bytes) -> bytes:
+        """Return what `key`, which names a queue and more, and its delivery keys begin with."""
+        prefix = self.prefix_of(key)
+        assert prefix is not None, "a key of a queue lies under a prefix"
+        return key[: key.index(b"/", len(prefix)) + 1]
 
     def parse_range(self, start: bytes, end: bytes) -> JobsRange | KeysRange | None:
         """Say what [start, end) means; None if it lies in a queue and can hold nothing.
@@ -171,7 +178,10 @@ class Spelling:
         form = self.parse_range(start, end)
         if isinstance(form, KeysRange):
             return form
-        return self._respell(start, end, prefix, self.canonical)
+        if form is None:
+            return self._respell(start, end, prefix, self.canonical)
+        lead = self.queue_lead(start)
+        return self._respell(start, end, lead, self.queue_key(form.name) + b"/")
 
     def _respell(self, start: bytes, end: bytes, lead: bytes, canonical: bytes) -> KeysRange:
         new_start = canonical + start[len(lead) :]
@@ -186,8 +196,8 @@ class Spelling:
     def _parse_inside(
         self, start: bytes, end: bytes, prefix: bytes, top: bytes
     ) -> JobsRange | KeysRange | None:
-        name = top[len(prefix) : -1]
-        if not is_queue_name(name) or end <= start:
+        name = queue_name(top[len(prefix) : -1])
+        if name is None or end <= start:
             return None
         for word in CONSUMER_WORDS:
             consumers = top + word + b"/"
@@ -199,7 +209,7 @@ class Spelling:
             if held and _within(end, prefix_end(held)):
                 holder = held[len(consumers) : -1]
                 return JobsRange(name, held, start[len(held) :], _tail_end(end, held), holder)
-            canonical = b"%s%s/c/" % (self.canonical, name)
+            canonical = self.consumer_key(name, b"")
             return self._respell(start, end, consumers, canonical)
         return JobsRange(name, top, start[len(top) :], _tail_end(end, top))
 
@@ -217,23 +227,6 @@ def consumer_identity(segment: bytes) -> str | None:
         return None
 
 
-def is_queue_name(name: bytes) -> bool:
-    """Say whether `name` can be a queue's: UTF-8, 1 to 200 bytes, no control characters."""
-    return 1 <= len(name) <= limits.QUEUE_NAME_BYTES_MAX and _is_name_text(name)
-
-
-@lru_cache(maxsize=4096)
-def _is_name_text(name: bytes) -> bool:
-    # Only names of a bounded size come here: the cache keeps what it was asked about.
-    if b"/" in name:
-        return False
-    try:
-        text = name.decode()
-    except UnicodeDecodeError:
-        return False
-    return not any(ord(char) < 0x20 or 0x7F <= ord(char) <= 0x9F for char in text)
-
-
 def _within(end: bytes, top_end: bytes) -> bool:
     # What goes on to the last of all keys is never inside anything.
     return end != FROM_KEY and end <= top_end
@@ -244,8 +237,8 @@ def _tail_end(end: bytes, lead: bytes) -> bytes | None:
 
 
 def _form(key: bytes, prefix: bytes, segments: list[bytes]) -> KeyForm:
-    name = segments[0]
-    if not is_queue_name(name):
+    name = queue_name(segments[0])
+    if name is None:
         raise InvalidKeyError(_bad_name(key, prefix))
     count = len(segments)
     if count == 1:
@@ -260,7 +253,7 @@ def _form(key: bytes, prefix: bytes, segments: list[bytes]) -> KeyForm:
             return ProducerKey(name, segments[2] + b"/" + segments[3], segments[3])
         raise _no_form(key, prefix + b"{name}/" + word + b"/{client}/{key}", "client and key")
     if word in CONSUMER_WORDS:
-        return _consumer_form(key, prefix, segments)
+        return _consumer_form(key, prefix, name, segments)
     if word.isdigit():
         if count > 2 and segments[2]:
             return DeliveryKey(name, _index(word), segments[2])
@@ -272,13 +265,13 @@ def _form(key: bytes, prefix: bytes, segments: list[bytes]) -> KeyForm:
     )
 
 
-def _consumer_form(key: bytes, prefix: bytes, segments: list[bytes]) -> KeyForm:
+def _consumer_form(key: bytes, prefix: bytes, name: bytes, segments: list[bytes]) -> KeyForm:
     count = len(segments)
     if count > 2 and segments[2]:
         if count == 3:
-            return ConsumerKey(segments[0], segments[2])
+            return ConsumerKey(name, segments[2])
         if count > 4 and segments[3].isdigit() and segments[4]:
-            return DeliveryKey(segments[0], _index(segments[3]), segments[4], segments[2])
+            return DeliveryKey(name, _index(segments[3]), segments[4], segments[2])
         wanted = b"%s{name}/%s/{uuid}/{index}/{key}" % (prefix, segments[1])
         raise _no_form(key, wanted, "index and key after the UUID")
     raise _no_form(key, b"%s{name}/%s/{uuid}" % (prefix, segments[1]), "a UUID to consume as")

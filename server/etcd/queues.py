@@ -1,10 +1,13 @@
-"""etcdq.v1.Queues: what etcd's API has no words for, looking at queues and tending them."""
+"""etcdq.v1.Queues: what etcd's API has no words for, looking at queues and tending them.
+
+Queues are named as in keys (`actors/queue/names.py`).
+"""
 
 from etcdq.actors.errors import InvalidArgumentError, NoSuchQueueError
 from etcdq.actors.message import Address
 from etcdq.actors.queue import messages as queue
+from etcdq.actors.queue.names import queue_name, spelled
 from etcdq.server.etcd.context import Ask, Context
-from etcdq.server.etcd.keys import is_queue_name
 from etcdq.server.etcd.pb import queues_pb2 as pb
 
 _STATES = {
@@ -60,41 +63,34 @@ def ask_purge(context: Context, request: pb.PurgeRequest, to: Address) -> Ask:
 
 
 def _name(text: str) -> bytes:
-    name = text.encode()
-    if not is_queue_name(name):
+    name = queue_name(text.encode())
+    if name is None:
         raise InvalidArgumentError(
             f"etcdq: {text!r} is no queue name: 1 to 200 bytes of UTF-8, no control characters,"
-            ' no "/"'
+            ' no "/" (the one of a tube\'s name is spelled %2F)'
         )
     return name
 
 
+def _text(name: bytes) -> str:
+    return spelled(name).decode()
+
+
 def _summary(one: queue.QueueStatistics) -> pb.QueueSummary:
     return pb.QueueSummary(
-        name=one.name.decode(),
+        name=_text(one.name),
         ready=one.ready,
         reserved=one.reserved,
         delayed=one.delayed,
         buried=one.buried,
-        consumers=len(one.consumers),
-        waiting=sum(_has_credit(consumer) for consumer in one.consumers),
-    )
-
-
-def _has_credit(one: queue.ConsumerStatistics) -> bool:
-    if one.stalled:
-        return False
-    messages, body_bytes = one.credit.messages, one.credit.body_bytes
-    if not one.held_messages:
-        return True
-    return (not messages or one.held_messages < messages) and (
-        not body_bytes or one.held_bytes < body_bytes
+        consumers=one.tube.watching,
+        waiting=one.tube.waiting,
     )
 
 
 def _answer_show(context: Context, one: queue.QueueStatistics, _asked: Ask) -> bytes:
     if not one.exists:
-        raise NoSuchQueueError(f"etcdq: there is no queue {one.name.decode()!r}")
+        raise NoSuchQueueError(f"etcdq: there is no queue {_text(one.name)!r}")
     settings = context.door.settings
     consumers = [
         pb.Consumer(
@@ -127,8 +123,39 @@ def _answer_show(context: Context, one: queue.QueueStatistics, _asked: Ask) -> b
             jobs_bytes_max=settings.jobs_bytes_max,
             request_bytes_max=settings.request_bytes_max,
         ),
+        tube=_tube(one.tube),
+        oversized_head=one.oversized_head,
     )
     return response.SerializeToString()
+
+
+def _tube(one: queue.TubeStatistics) -> pb.Tube:
+    times = one.timing
+    return pb.Tube(
+        using=one.using,
+        pauses=one.pauses_total,
+        reserves=one.reserves_total,
+        timeouts=one.timeouts_total,
+        buries=one.buries_total,
+        bury_rate=one.bury_rate,
+        processing=pb.Times(
+            average_s=times.processing_ewma_s,
+            min_s=times.processing_min_s,
+            max_s=times.processing_max_s,
+            samples=times.processing_samples,
+        ),
+        processing_fast=pb.Times(average_s=times.fast_ewma_s, samples=times.fast_samples),
+        processing_slow=pb.Times(average_s=times.slow_ewma_s, samples=times.slow_samples),
+        processing_p50_s=times.p50_s,
+        processing_p95_s=times.p95_s,
+        processing_p99_s=times.p99_s,
+        queueing=pb.Times(
+            average_s=times.queue_ewma_s,
+            min_s=times.queue_min_s,
+            max_s=times.queue_max_s,
+            samples=times.queue_samples,
+        ),
+    )
 
 
 def _answer_kick(_context: Context, value: queue.Kicked, _asked: Ask) -> bytes:

@@ -121,8 +121,7 @@ class WatchStream:
         door = self.context.door
         queue = door.queue(form.name)
         timeout_s = door.settings.accept_timeout_s
-        prefix = self.context.spelling.prefix_of(key) or b""
-        lead = key[: len(prefix) + len(form.name) + 1]
+        lead = self.context.spelling.queue_lead(key)
         overhead_bytes = limits.EVENT_OVERHEAD_BYTES + len(lead)
         core = ConsumerCore(consumer, queue, address, timeout_s, overhead_bytes)
         self._enter(ConsumerWatch(self, watch_id, address, core, lead))

@@ -24,15 +24,15 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = POOL.AddSerializedFile(b'\n!etcdq/server/etcd/pb/queues.proto\x12\x08\x65tcdq.v1\"\r\n\x0bListRequest\"6\n\x0cListResponse\x12&\n\x06queues\x18\x01 \x03(\x0b\x32\x16.etcdq.v1.QueueSummary\"\x82\x01\n\x0cQueueSummary\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05ready\x18\x02 \x01(\x04\x12\x10\n\x08reserved\x18\x03 \x01(\x04\x12\x0f\n\x07\x64\x65layed\x18\x04 \x01(\x04\x12\x0e\n\x06\x62uried\x18\x05 \x01(\x04\x12\x11\n\tconsumers\x18\x06 \x01(\x04\x12\x0f\n\x07waiting\x18\x07 \x01(\x04\"\x1b\n\x0bShowRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xd7\x02\n\x0cShowResponse\x12\'\n\x07summary\x18\x01 \x01(\x0b\x32\x16.etcdq.v1.QueueSummary\x12\x0e\n\x06urgent\x18\x02 \x01(\x04\x12\x0c\n\x04puts\x18\x03 \x01(\x04\x12\x12\n\ndeliveries\x18\x04 \x01(\x04\x12\x18\n\x10\x61\x63knowledgements\x18\x05 \x01(\x04\x12\x0f\n\x07\x64\x65letes\x18\x06 \x01(\x04\x12\r\n\x05kicks\x18\x07 \x01(\x04\x12\x19\n\x11\x64ropped_consumers\x18\x08 \x01(\x04\x12\x12\n\nbody_bytes\x18\t \x01(\x04\x12\x14\n\x0coldest_age_s\x18\n \x01(\x01\x12\x10\n\x08paused_s\x18\x0b \x01(\x01\x12\x12\n\ndispatcher\x18\x0c \x01(\t\x12%\n\tconsumers\x18\r \x03(\x0b\x32\x12.etcdq.v1.Consumer\x12 \n\x06limits\x18\x0e \x01(\x0b\x32\x10.etcdq.v1.Limits\"\x91\x01\n\x08\x43onsumer\x12\x0c\n\x04uuid\x18\x01 \x01(\t\x12\x0c\n\x04peer\x18\x02 \x01(\t\x12\x15\n\rheld_messages\x18\x03 \x01(\x04\x12\x12\n\nheld_bytes\x18\x04 \x01(\x04\x12\x17\n\x0f\x63redit_messages\x18\x05 \x01(\x04\x12\x14\n\x0c\x63redit_bytes\x18\x06 \x01(\x04\x12\x0f\n\x07since_s\x18\x07 \x01(\x01\"M\n\x06Limits\x12\x10\n\x08jobs_max\x18\x01 \x01(\x04\x12\x16\n\x0ejobs_bytes_max\x18\x02 \x01(\x04\x12\x19\n\x11request_bytes_max\x18\x03 \x01(\x04\"*\n\x0bKickRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x62ound\x18\x02 \x01(\x04\"\x1e\n\x0cKickResponse\x12\x0e\n\x06kicked\x18\x01 \x01(\x04\"M\n\x0bPeekRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12!\n\x05state\x18\x02 \x01(\x0e\x32\x12.etcdq.v1.JobState\x12\r\n\x05limit\x18\x03 \x01(\x04\"+\n\x0cPeekResponse\x12\x1b\n\x04jobs\x18\x01 \x03(\x0b\x32\r.etcdq.v1.Job\"\xb3\x01\n\x03Job\x12\x0e\n\x06job_id\x18\x01 \x01(\x04\x12\r\n\x05index\x18\x02 \x01(\x04\x12\x0b\n\x03key\x18\x03 \x01(\x0c\x12\x0c\n\x04\x62ody\x18\x04 \x01(\x0c\x12\x10\n\x08priority\x18\x05 \x01(\r\x12\x0f\n\x07\x64\x65lay_s\x18\x06 \x01(\x01\x12\r\n\x05ttr_s\x18\x07 \x01(\x01\x12!\n\x05state\x18\x08 \x01(\x0e\x32\x12.etcdq.v1.JobState\x12\r\n\x05\x61ge_s\x18\t \x01(\x01\x12\x0e\n\x06holder\x18\n \x01(\t\"-\n\x0cPauseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07pause_s\x18\x02 \x01(\x01\"\x0f\n\rPauseResponse\"\x1c\n\x0cPurgeRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\" \n\rPurgeResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x04*<\n\x08JobState\x12\t\n\x05READY\x10\x00\x12\x0c\n\x08RESERVED\x10\x01\x12\x0b\n\x07\x44\x45LAYED\x10\x02\x12\n\n\x06\x42URIED\x10\x03\x32\xd8\x02\n\x06Queues\x12\x35\n\x04List\x12\x15.etcdq.v1.ListRequest\x1a\x16.etcdq.v1.ListResponse\x12\x35\n\x04Show\x12\x15.etcdq.v1.ShowRequest\x1a\x16.etcdq.v1.ShowResponse\x12\x35\n\x04Kick\x12\x15.etcdq.v1.KickRequest\x1a\x16.etcdq.v1.KickResponse\x12\x35\n\x04Peek\x12\x15.etcdq.v1.PeekRequest\x1a\x16.etcdq.v1.PeekResponse\x12\x38\n\x05Pause\x12\x16.etcdq.v1.PauseRequest\x1a\x17.etcdq.v1.PauseResponse\x12\x38\n\x05Purge\x12\x16.etcdq.v1.PurgeRequest\x1a\x17.etcdq.v1.PurgeResponseb\x06proto3')
+DESCRIPTOR = POOL.AddSerializedFile(b'\n!etcdq/server/etcd/pb/queues.proto\x12\x08\x65tcdq.v1\"\r\n\x0bListRequest\"6\n\x0cListResponse\x12&\n\x06queues\x18\x01 \x03(\x0b\x32\x16.etcdq.v1.QueueSummary\"\x82\x01\n\x0cQueueSummary\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05ready\x18\x02 \x01(\x04\x12\x10\n\x08reserved\x18\x03 \x01(\x04\x12\x0f\n\x07\x64\x65layed\x18\x04 \x01(\x04\x12\x0e\n\x06\x62uried\x18\x05 \x01(\x04\x12\x11\n\tconsumers\x18\x06 \x01(\x04\x12\x0f\n\x07waiting\x18\x07 \x01(\x04\"\x1b\n\x0bShowRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x8d\x03\n\x0cShowResponse\x12\'\n\x07summary\x18\x01 \x01(\x0b\x32\x16.etcdq.v1.QueueSummary\x12\x0e\n\x06urgent\x18\x02 \x01(\x04\x12\x0c\n\x04puts\x18\x03 \x01(\x04\x12\x12\n\ndeliveries\x18\x04 \x01(\x04\x12\x18\n\x10\x61\x63knowledgements\x18\x05 \x01(\x04\x12\x0f\n\x07\x64\x65letes\x18\x06 \x01(\x04\x12\r\n\x05kicks\x18\x07 \x01(\x04\x12\x19\n\x11\x64ropped_consumers\x18\x08 \x01(\x04\x12\x12\n\nbody_bytes\x18\t \x01(\x04\x12\x14\n\x0coldest_age_s\x18\n \x01(\x01\x12\x10\n\x08paused_s\x18\x0b \x01(\x01\x12\x12\n\ndispatcher\x18\x0c \x01(\t\x12%\n\tconsumers\x18\r \x03(\x0b\x32\x12.etcdq.v1.Consumer\x12 \n\x06limits\x18\x0e \x01(\x0b\x32\x10.etcdq.v1.Limits\x12\x1c\n\x04tube\x18\x0f \x01(\x0b\x32\x0e.etcdq.v1.Tube\x12\x16\n\x0eoversized_head\x18\x10 \x01(\x08\"\x91\x01\n\x08\x43onsumer\x12\x0c\n\x04uuid\x18\x01 \x01(\t\x12\x0c\n\x04peer\x18\x02 \x01(\t\x12\x15\n\rheld_messages\x18\x03 \x01(\x04\x12\x12\n\nheld_bytes\x18\x04 \x01(\x04\x12\x17\n\x0f\x63redit_messages\x18\x05 \x01(\x04\x12\x14\n\x0c\x63redit_bytes\x18\x06 \x01(\x04\x12\x0f\n\x07since_s\x18\x07 \x01(\x01\"\xd6\x02\n\x04Tube\x12\r\n\x05using\x18\x01 \x01(\x04\x12\x0e\n\x06pauses\x18\x02 \x01(\x04\x12\x10\n\x08reserves\x18\x03 \x01(\x04\x12\x10\n\x08timeouts\x18\x04 \x01(\x04\x12\x0e\n\x06\x62uries\x18\x05 \x01(\x04\x12\x11\n\tbury_rate\x18\x06 \x01(\x01\x12#\n\nprocessing\x18\x07 \x01(\x0b\x32\x0f.etcdq.v1.Times\x12(\n\x0fprocessing_fast\x18\x08 \x01(\x0b\x32\x0f.etcdq.v1.Times\x12(\n\x0fprocessing_slow\x18\t \x01(\x0b\x32\x0f.etcdq.v1.Times\x12\x18\n\x10processing_p50_s\x18\n \x01(\x01\x12\x18\n\x10processing_p95_s\x18\x0b \x01(\x01\x12\x18\n\x10processing_p99_s\x18\x0c \x01(\x01\x12!\n\x08queueing\x18\r \x01(\x0b\x32\x0f.etcdq.v1.Times\"I\n\x05Times\x12\x11\n\taverage_s\x18\x01 \x01(\x01\x12\r\n\x05min_s\x18\x02 \x01(\x01\x12\r\n\x05max_s\x18\x03 \x01(\x01\x12\x0f\n\x07samples\x18\x04 \x01(\x04\"M\n\x06Limits\x12\x10\n\x08jobs_max\x18\x01 \x01(\x04\x12\x16\n\x0ejobs_bytes_max\x18\x02 \x01(\x04\x12\x19\n\x11request_bytes_max\x18\x03 \x01(\x04\"*\n\x0bKickRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x62ound\x18\x02 \x01(\x04\"\x1e\n\x0cKickResponse\x12\x0e\n\x06kicked\x18\x01 \x01(\x04\"M\n\x0bPeekRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12!\n\x05state\x18\x02 \x01(\x0e\x32\x12.etcdq.v1.JobState\x12\r\n\x05limit\x18\x03 \x01(\x04\"+\n\x0cPeekResponse\x12\x1b\n\x04jobs\x18\x01 \x03(\x0b\x32\r.etcdq.v1.Job\"\xb3\x01\n\x03Job\x12\x0e\n\x06job_id\x18\x01 \x01(\x04\x12\r\n\x05index\x18\x02 \x01(\x04\x12\x0b\n\x03key\x18\x03 \x01(\x0c\x12\x0c\n\x04\x62ody\x18\x04 \x01(\x0c\x12\x10\n\x08priority\x18\x05 \x01(\r\x12\x0f\n\x07\x64\x65lay_s\x18\x06 \x01(\x01\x12\r\n\x05ttr_s\x18\x07 \x01(\x01\x12!\n\x05state\x18\x08 \x01(\x0e\x32\x12.etcdq.v1.JobState\x12\r\n\x05\x61ge_s\x18\t \x01(\x01\x12\x0e\n\x06holder\x18\n \x01(\t\"-\n\x0cPauseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07pause_s\x18\x02 \x01(\x01\"\x0f\n\rPauseResponse\"\x1c\n\x0cPurgeRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\" \n\rPurgeResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x04*<\n\x08JobState\x12\t\n\x05READY\x10\x00\x12\x0c\n\x08RESERVED\x10\x01\x12\x0b\n\x07\x44\x45LAYED\x10\x02\x12\n\n\x06\x42URIED\x10\x03\x32\xd8\x02\n\x06Queues\x12\x35\n\x04List\x12\x15.etcdq.v1.ListRequest\x1a\x16.etcdq.v1.ListResponse\x12\x35\n\x04Show\x12\x15.etcdq.v1.ShowRequest\x1a\x16.etcdq.v1.ShowResponse\x12\x35\n\x04Kick\x12\x15.etcdq.v1.KickRequest\x1a\x16.etcdq.v1.KickResponse\x12\x35\n\x04Peek\x12\x15.etcdq.v1.PeekRequest\x1a\x16.etcdq.v1.PeekResponse\x12\x38\n\x05Pause\x12\x16.etcdq.v1.PauseRequest\x1a\x17.etcdq.v1.PauseResponse\x12\x38\n\x05Purge\x12\x16.etcdq.v1.PurgeRequest\x1a\x17.etcdq.v1.PurgeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'etcdq.server.etcd.pb.queues_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_JOBSTATE']._serialized_start=1363
-  _globals['_JOBSTATE']._serialized_end=1423
+  _globals['_JOBSTATE']._serialized_start=1837
+  _globals['_JOBSTATE']._serialized_end=1897
   _globals['_LISTREQUEST']._serialized_start=47
   _globals['_LISTREQUEST']._serialized_end=60
   _globals['_LISTRESPONSE']._serialized_start=62
@@ -42,29 +42,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SHOWREQUEST']._serialized_start=251
   _globals['_SHOWREQUEST']._serialized_end=278
   _globals['_SHOWRESPONSE']._serialized_start=281
-  _globals['_SHOWRESPONSE']._serialized_end=624
-  _globals['_CONSUMER']._serialized_start=627
-  _globals['_CONSUMER']._serialized_end=772
-  _globals['_LIMITS']._serialized_start=774
-  _globals['_LIMITS']._serialized_end=851
-  _globals['_KICKREQUEST']._serialized_start=853
-  _globals['_KICKREQUEST']._serialized_end=895
-  _globals['_KICKRESPONSE']._serialized_start=897
-  _globals['_KICKRESPONSE']._serialized_end=927
-  _globals['_PEEKREQUEST']._serialized_start=929
-  _globals['_PEEKREQUEST']._serialized_end=1006
-  _globals['_PEEKRESPONSE']._serialized_start=1008
-  _globals['_PEEKRESPONSE']._serialized_end=1051
-  _globals['_JOB']._serialized_start=1054
-  _globals['_JOB']._serialized_end=1233
-  _globals['_PAUSEREQUEST']._serialized_start=1235
-  _globals['_PAUSEREQUEST']._serialized_end=1280
-  _globals['_PAUSERESPONSE']._serialized_start=1282
-  _globals['_PAUSERESPONSE']._serialized_end=1297
-  _globals['_PURGEREQUEST']._serialized_start=1299
-  _globals['_PURGEREQUEST']._serialized_end=1327
-  _globals['_PURGERESPONSE']._serialized_start=1329
-  _globals['_PURGERESPONSE']._serialized_end=1361
-  _globals['_QUEUES']._serialized_start=1426
-  _globals['_QUEUES']._serialized_end=1770
+  _globals['_SHOWRESPONSE']._serialized_end=678
+  _globals['_CONSUMER']._serialized_start=681
+  _globals['_CONSUMER']._serialized_end=826
+  _globals['_TUBE']._serialized_start=829
+  _globals['_TUBE']._serialized_end=1171
+  _globals['_TIMES']._serialized_start=1173
+  _globals['_TIMES']._serialized_end=1246
+  _globals['_LIMITS']._serialized_start=1248
+  _globals['_LIMITS']._serialized_end=1325
+  _globals['_KICKREQUEST']._serialized_start=1327
+  _globals['_KICKREQUEST']._serialized_end=1369
+  _globals['_KICKRESPONSE']._serialized_start=1371
+  _globals['_KICKRESPONSE']._serialized_end=1401
+  _globals['_PEEKREQUEST']._serialized_start=1403
+  _globals['_PEEKREQUEST']._serialized_end=1480
+  _globals['_PEEKRESPONSE']._serialized_start=1482
+  _globals['_PEEKRESPONSE']._serialized_end=1525
+  _globals['_JOB']._serialized_start=1528
+  _globals['_JOB']._serialized_end=1707
+  _globals['_PAUSEREQUEST']._serialized_start=1709
+  _globals['_PAUSEREQUEST']._serialized_end=1754
+  _globals['_PAUSERESPONSE']._serialized_start=1756
+  _globals['_PAUSERESPONSE']._serialized_end=1771
+  _globals['_PURGEREQUEST']._serialized_start=1773
+  _globals['_PURGEREQUEST']._serialized_end=1801
+  _globals['_PURGERESPONSE']._serialized_start=1803
+  _globals['_PURGERESPONSE']._serialized_end=1835
+  _globals['_QUEUES']._serialized_start=1900
+  _globals['_QUEUES']._serialized_end=2244
 # @@protoc_insertion_point(module_scope)

@@ -53,7 +53,7 @@ class ShowRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class ShowResponse(_message.Message):
-    __slots__ = ("summary", "urgent", "puts", "deliveries", "acknowledgements", "deletes", "kicks", "dropped_consumers", "body_bytes", "oldest_age_s", "paused_s", "dispatcher", "consumers", "limits")
+    __slots__ = ("summary", "urgent", "puts", "deliveries", "acknowledgements", "deletes", "kicks", "dropped_consumers", "body_bytes", "oldest_age_s", "paused_s", "dispatcher", "consumers", "limits", "tube", "oversized_head")
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     URGENT_FIELD_NUMBER: _ClassVar[int]
     PUTS_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +68,8 @@ class ShowResponse(_message.Message):
     DISPATCHER_FIELD_NUMBER: _ClassVar[int]
     CONSUMERS_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
+    TUBE_FIELD_NUMBER: _ClassVar[int]
+    OVERSIZED_HEAD_FIELD_NUMBER: _ClassVar[int]
     summary: QueueSummary
     urgent: int
     puts: int
@@ -82,7 +84,9 @@ class ShowResponse(_message.Message):
     dispatcher: str
     consumers: _containers.RepeatedCompositeFieldContainer[Consumer]
     limits: Limits
-    def __init__(self, summary: _Optional[_Union[QueueSummary, _Mapping]] = ..., urgent: _Optional[int] = ..., puts: _Optional[int] = ..., deliveries: _Optional[int] = ..., acknowledgements: _Optional[int] = ..., deletes: _Optional[int] = ..., kicks: _Optional[int] = ..., dropped_consumers: _Optional[int] = ..., body_bytes: _Optional[int] = ..., oldest_age_s: _Optional[float] = ..., paused_s: _Optional[float] = ..., dispatcher: _Optional[str] = ..., consumers: _Optional[_Iterable[_Union[Consumer, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ...) -> None: ...
+    tube: Tube
+    oversized_head: bool
+    def __init__(self, summary: _Optional[_Union[QueueSummary, _Mapping]] = ..., urgent: _Optional[int] = ..., puts: _Optional[int] = ..., deliveries: _Optional[int] = ..., acknowledgements: _Optional[int] = ..., deletes: _Optional[int] = ..., kicks: _Optional[int] = ..., dropped_consumers: _Optional[int] = ..., body_bytes: _Optional[int] = ..., oldest_age_s: _Optional[float] = ..., paused_s: _Optional[float] = ..., dispatcher: _Optional[str] = ..., consumers: _Optional[_Iterable[_Union[Consumer, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., tube: _Optional[_Union[Tube, _Mapping]] = ..., oversized_head: _Optional[bool] = ...) -> None: ...
 
 class Consumer(_message.Message):
     __slots__ = ("uuid", "peer", "held_messages", "held_bytes", "credit_messages", "credit_bytes", "since_s")
@@ -101,6 +105,48 @@ class Consumer(_message.Message):
     credit_bytes: int
     since_s: float
     def __init__(self, uuid: _Optional[str] = ..., peer: _Optional[str] = ..., held_messages: _Optional[int] = ..., held_bytes: _Optional[int] = ..., credit_messages: _Optional[int] = ..., credit_bytes: _Optional[int] = ..., since_s: _Optional[float] = ...) -> None: ...
+
+class Tube(_message.Message):
+    __slots__ = ("using", "pauses", "reserves", "timeouts", "buries", "bury_rate", "processing", "processing_fast", "processing_slow", "processing_p50_s", "processing_p95_s", "processing_p99_s", "queueing")
+    USING_FIELD_NUMBER: _ClassVar[int]
+    PAUSES_FIELD_NUMBER: _ClassVar[int]
+    RESERVES_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUTS_FIELD_NUMBER: _ClassVar[int]
+    BURIES_FIELD_NUMBER: _ClassVar[int]
+    BURY_RATE_FIELD_NUMBER: _ClassVar[int]
+    PROCESSING_FIELD_NUMBER: _ClassVar[int]
+    PROCESSING_FAST_FIELD_NUMBER: _ClassVar[int]
+    PROCESSING_SLOW_FIELD_NUMBER: _ClassVar[int]
+    PROCESSING_P50_S_FIELD_NUMBER: _ClassVar[int]
+    PROCESSING_P95_S_FIELD_NUMBER: _ClassVar[int]
+    PROCESSING_P99_S_FIELD_NUMBER: _ClassVar[int]
+    QUEUEING_FIELD_NUMBER: _ClassVar[int]
+    using: int
+    pauses: int
+    reserves: int
+    timeouts: int
+    buries: int
+    bury_rate: float
+    processing: Times
+    processing_fast: Times
+    processing_slow: Times
+    processing_p50_s: float
+    processing_p95_s: float
+    processing_p99_s: float
+    queueing: Times
+    def __init__(self, using: _Optional[int] = ..., pauses: _Optional[int] = ..., reserves: _Optional[int] = ..., timeouts: _Optional[int] = ..., buries: _Optional[int] = ..., bury_rate: _Optional[float] = ..., processing: _Optional[_Union[Times, _Mapping]] = ..., processing_fast: _Optional[_Union[Times, _Mapping]] = ..., processing_slow: _Optional[_Union[Times, _Mapping]] = ..., processing_p50_s: _Optional[float] = ..., processing_p95_s: _Optional[float] = ..., processing_p99_s: _Optional[float] = ..., queueing: _Optional[_Union[Times, _Mapping]] = ...) -> None: ...
+
+class Times(_message.Message):
+    __slots__ = ("average_s", "min_s", "max_s", "samples")
+    AVERAGE_S_FIELD_NUMBER: _ClassVar[int]
+    MIN_S_FIELD_NUMBER: _ClassVar[int]
+    MAX_S_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    average_s: float
+    min_s: float
+    max_s: float
+    samples: int
+    def __init__(self, average_s: _Optional[float] = ..., min_s: _Optional[float] = ..., max_s: _Optional[float] = ..., samples: _Optional[int] = ...) -> None: ...
 
 class Limits(_message.Message):
     __slots__ = ("jobs_max", "jobs_bytes_max", "request_bytes_max")

@@ -70,6 +70,8 @@ class ShowResponse(betterproto.Message):
     dispatcher: str = betterproto.string_field(12)
     consumers: List["Consumer"] = betterproto.message_field(13)
     limits: "Limits" = betterproto.message_field(14)
+    tube: "Tube" = betterproto.message_field(15)
+    oversized_head: bool = betterproto.bool_field(16)
 
 
 @dataclass(eq=False, repr=False)
@@ -81,6 +83,33 @@ class Consumer(betterproto.Message):
     credit_messages: int = betterproto.uint64_field(5)
     credit_bytes: int = betterproto.uint64_field(6)
     since_s: float = betterproto.double_field(7)
+
+
+@dataclass(eq=False, repr=False)
+class Tube(betterproto.Message):
+    """What the beanstalk door counts of the queue as a tube."""
+
+    using: int = betterproto.uint64_field(1)
+    pauses: int = betterproto.uint64_field(2)
+    reserves: int = betterproto.uint64_field(3)
+    timeouts: int = betterproto.uint64_field(4)
+    buries: int = betterproto.uint64_field(5)
+    bury_rate: float = betterproto.double_field(6)
+    processing: "Times" = betterproto.message_field(7)
+    processing_fast: "Times" = betterproto.message_field(8)
+    processing_slow: "Times" = betterproto.message_field(9)
+    processing_p50_s: float = betterproto.double_field(10)
+    processing_p95_s: float = betterproto.double_field(11)
+    processing_p99_s: float = betterproto.double_field(12)
+    queueing: "Times" = betterproto.message_field(13)
+
+
+@dataclass(eq=False, repr=False)
+class Times(betterproto.Message):
+    average_s: float = betterproto.double_field(1)
+    min_s: float = betterproto.double_field(2)
+    max_s: float = betterproto.double_field(3)
+    samples: int = betterproto.uint64_field(4)
 
 
 @dataclass(eq=False, repr=False)

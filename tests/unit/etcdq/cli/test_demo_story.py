@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from trio.testing import MockClock
 
-from etcdq import QueueStatistics, QueueSummary
+from etcdq import QueueStatistics, QueueSummary, TubeStatistics
 from etcdq.cli.demo_story import Story
 
 STATISTICS = QueueStatistics(
@@ -18,9 +18,11 @@ STATISTICS = QueueStatistics(
     dropped_consumers_total=1,
     body_bytes=1,
     oldest_age_s=0.0,
+    oversized_head=False,
     paused_s=0.0,
     dispatcher="1",
     consumers=(),
+    tube=TubeStatistics(*[0] * 21),
     jobs_max=0,
     jobs_bytes_max=0,
     request_bytes_max=0,

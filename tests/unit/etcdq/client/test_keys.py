@@ -44,7 +44,7 @@ def test_queue_keys() -> None:
     assert keys.consumer(UUID_1) == b"/q/jobs/c/8f14e45f-ceea-467f-a0e6-1c0b6d3d7a11"
 
 
-@pytest.mark.parametrize("name", ["j", "n" * 200, "é" * 100, "a b", "a%2Fb", "p"])
+@pytest.mark.parametrize("name", ["j", "n" * 200, "é" * 100, "a b", "a%2Fb", "%2F" * 200, "p"])
 def test_names(name: str) -> None:
     """1 to 200 bytes of UTF-8."""
     assert QueueKeys(name).lead == b"/q/" + name.encode() + b"/"

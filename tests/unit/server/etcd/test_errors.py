@@ -52,6 +52,7 @@ def test_every_error_of_the_domain_has_a_status() -> None:
             5,
             "etcdq: there is no queue 'a'",
         ),
+        (errors.NoSuchJobError("there is no job 7"), 5, "there is no job 7"),
         (errors.OverLimitError("etcdq: full"), 8, "etcdq: full"),
         (errors.DrainingError("etcdq: draining"), 14, "etcdq: draining"),
         (mvcc_errors.KeyNotFoundError(), 3, "etcdserver: key not found"),

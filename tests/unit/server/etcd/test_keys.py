@@ -1,7 +1,5 @@
 """The forms of a key under a queue prefix, and what ranges over them mean."""
 
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 from etcdq.actors import limits
 from etcdq.actors.errors import InvalidKeyError
 from etcdq.actors.node.ranges import prefix_end
+from etcdq.actors.queue.names import queue_name, spelled
 from etcdq.server.etcd.keys import (
     ConsumerKey,
     DeliveryKey,
@@ -20,7 +19,6 @@ from etcdq.server.etcd.keys import (
     Spelling,
     consumer_identity,
     delivery_key,
-    is_queue_name,
 )
 
 UUID = b"8f14e45f-ceea-467f-a0e6-1c0b6d3d7a11"
@@ -45,6 +43,13 @@ FORMS = [
         DeliveryKey(b"jobs", 1764525600000001, b"k", UUID),
     ),
     (b"/q/p/p/p", ProducerKey(b"p", b"p", b"p")),
+    (b"/q/a%2Fb", QueueKey(b"a/b")),
+    (b"/queue/a%2fb/p/k%2Fl", ProducerKey(b"a/b", b"k%2Fl", b"k%2Fl")),
+    (b"/q/a%2Fb/i/shop/k", ProducerKey(b"a/b", b"shop/k", b"k")),
+    (b"/q/%2F/c/" + UUID, ConsumerKey(b"/", UUID)),
+    (b"/q/a%2Fb/1764525600000001/7", DeliveryKey(b"a/b", 1764525600000001, b"7")),
+    (b"/q/a%2fb/c/w/1764525600000001/7", DeliveryKey(b"a/b", 1764525600000001, b"7", b"w")),
+    (b"/q/a%2Eb%252Fc%/p/k", ProducerKey(b"a%2Eb%252Fc%", b"k", b"k")),
     (b"/other/jobs/p/k", None),
     (b"/q", None),
     (b"", None),
@@ -81,7 +86,7 @@ def test_what_is_remembered_is_bounded() -> None:
     assert len(spelling._producer_leads) <= limits.KEY_LEADS_MAX
 
 
-@given(st.text(alphabet="/qpic0189-a\x00ü", max_size=40))
+@given(st.text(alphabet="/qpic0189-a\x00ü%2Ff", max_size=40))
 def test_parse_any_key(tail: str) -> None:
     """Any key under a prefix has a form, or is refused with a text that names its prefix."""
     key = b"/q/" + tail.encode()
@@ -93,7 +98,7 @@ def test_parse_any_key(tail: str) -> None:
         assert "/q/" in found.text
     else:
         assert isinstance(found, KeyForm)
-        assert is_queue_name(found.name)
+        assert queue_name(spelled(found.name)) == found.name
 
 
 RANGES = [
@@ -138,6 +143,18 @@ RANGES = [
     ),
     (b"/q//", b"/q/0", None),
     (b"/q/jobs/2", b"/q/jobs/1", None),
+    (b"/q/a%2fb/", b"/q/a%2fb0", JobsRange(b"a/b", b"/q/a%2fb/", b"", None)),
+    (
+        b"/q/a%2fb/c/w/1",
+        b"/q/a%2fb/c/w/2",
+        JobsRange(b"a/b", b"/q/a%2fb/c/w/", b"1", b"2", b"w"),
+    ),
+    (
+        b"/queue/a%2fb/c/",
+        b"/queue/a%2fb/c0",
+        KeysRange(b"/q/a%2Fb/c/", b"/q/a%2Fb/c0", b"/queue/a%2fb/c/", b"/q/a%2Fb/c/"),
+    ),
+    (b"/queue/a%2F", b"/queue/b", KeysRange(b"/q/a%2F", b"/q/b")),
 ]
 
 
@@ -189,41 +206,36 @@ def test_no_identity(segment: bytes) -> None:
     assert consumer_identity(segment) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "valid"),
-    [
-        (b"jobs", True),
-        (b"x" * 200, True),
-        ("ü".encode() * 100, True),
-        (b"with blank", True),
-        (b"", False),
-        (b"x" * 201, False),
-        (b"a/b", False),
-        (b"a\nb", False),
-        (b"a\x7f", False),
-        ("a\x85".encode(), False),
-        (b"\xff", False),
-    ],
-)
-def test_is_queue_name(name: bytes, valid: bool) -> None:
-    """Names are UTF-8, 1 to 200 bytes, without control characters."""
-    assert is_queue_name(name) is valid
+WATCHED = [
+    (b"/q/jobs/", b"/q/jobs0", b"/q/jobs/", b"/q/jobs0"),
+    (b"/queue/a%2fb/", b"/queue/a%2fb0", b"/q/a%2Fb/", b"/q/a%2Fb0"),
+    (b"/queue/a%2fb/c/x", b"/queue/a%2fb/c/y", b"/q/a%2Fb/c/x", b"/q/a%2Fb/c/y"),
+    (b"/q/a%2fb/1", b"/q/a%2fb0", b"/q/a%2Fb/1", b"/q/a%2Fb0"),
+]
+
+
+@pytest.mark.parametrize(("start", "end", "canonical_start", "canonical_end"), WATCHED)
+def test_respell_watched(
+    start: bytes, end: bytes, canonical_start: bytes, canonical_end: bytes
+) -> None:
+    """A watch on a range in a queue looks at the queue's registry keys, however it is spelled."""
+    found = USUAL.respell_watched(start, end)
+    assert (found.start, found.end) == (canonical_start, canonical_end)
+    assert found.lead + canonical_start[len(found.canonical) :] == start
 
 
 def test_spelling_writes_keys() -> None:
     """Registry keys are written in the canonical spelling."""
     assert USUAL.queue_key(b"jobs") == b"/q/jobs"
     assert USUAL.consumer_key(b"jobs", UUID) == b"/q/jobs/c/" + UUID
+    assert USUAL.queue_key(b"a/b") == b"/q/a%2Fb"
+    assert USUAL.consumer_key(b"a/b", UUID) == b"/q/a%2Fb/c/" + UUID
 
 
-def test_names_that_are_too_long_are_not_remembered() -> None:
-    """What is remembered about names is bounded in bytes: a client can send 2 MB as a name."""
-    long = bytes([120]) * 1_000_000
-    kept = sys.getrefcount(long)
-
-    assert not is_queue_name(long)
-
-    assert sys.getrefcount(long) == kept
+def test_delivery_keys_are_spelled_as_the_watch() -> None:
+    """What delivery keys begin with is what the consumer's own key begins with."""
+    assert USUAL.queue_lead(b"/q/jobs/c/w") == b"/q/jobs/"
+    assert USUAL.queue_lead(b"/queue/a%2fb/consumer/w") == b"/queue/a%2fb/"
 
 
 @pytest.mark.parametrize("end", [b"/pppppzzz", b"/aaaaaaazz", b"/queue/a", b"/queue/jobs"])
@@ -242,6 +254,8 @@ def test_a_range_that_ends_before_its_start_stays_empty(end: bytes) -> None:
                     b"q",
                     b"queue",
                     b"n",
+                    b"n%2Fm",
+                    b"n%2fm",
                     b"p",
                     b"c",
                     b"i",

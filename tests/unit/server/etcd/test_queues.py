@@ -21,8 +21,17 @@ def statistics(name: bytes = b"jobs", **fields: Any) -> queue.QueueStatistics:
     numbers = {
         field: number for number, field in enumerate(queue.QueueStatistics.__struct_fields__, 10)
     }
-    numbers |= {"name": name, "exists": True, "consumers": ()} | fields
+    numbers |= {"name": name, "exists": True, "consumers": (), "tube": tube()} | fields
     return queue.QueueStatistics(**numbers)
+
+
+def tube() -> queue.TubeStatistics:
+    """The same of a queue as a tube."""
+    of_timing = queue.TimingStatistics.__struct_fields__
+    timing = {field: number for number, field in enumerate(of_timing, 800)}
+    of_tube = queue.TubeStatistics.__struct_fields__
+    numbers = {field: number for number, field in enumerate(of_tube, 100)}
+    return queue.TubeStatistics(**numbers | {"timing": queue.TimingStatistics(**timing)})
 
 
 def consumer(held: int, held_bytes: int = 0, **fields: Any) -> queue.ConsumerStatistics:
@@ -90,35 +99,35 @@ def test_bad_state() -> None:
 
 
 def test_list() -> None:
-    """Every queue that exists, by name; consumers with credit count as waiting."""
-    consumers = (
-        consumer(0),
-        consumer(1, 99),
-        consumer(2, 2),
-        consumer(1, 100),
-        consumer(1, stalled=True),
-        consumer(9, 999, credit=queue.Credit(0, 0)),
-    )
-    census = [
-        statistics(b"z", consumers=consumers),
-        statistics(b"a"),
-        statistics(b"gone", exists=False),
-    ]
+    """Every queue that exists, by name; consumers are those of both doors."""
+    census = [statistics(b"z"), statistics(b"a/b"), statistics(b"gone", exists=False)]
     door = a_door()
     object.__setattr__(door, "census", lambda: census)
 
     response = pb.ListResponse.FromString(queues.ask_list(Context(door), pb.ListRequest(), TO))
 
-    assert [one.name for one in response.queues] == ["a", "z"]
-    last = response.queues[1]
-    assert (last.consumers, last.waiting) == (6, 3)
-    found = census[0]
+    assert [one.name for one in response.queues] == ["a%2Fb", "z"]
+    last, found = response.queues[1], census[0]
+    assert (last.consumers, last.waiting) == (found.tube.watching, found.tube.waiting)
     assert (last.ready, last.reserved, last.delayed, last.buried) == (
         found.ready,
         found.reserved,
         found.delayed,
         found.buried,
     )
+
+
+@pytest.mark.parametrize("text", ["a%2Fb", "a%2fb"])
+def test_a_tubes_name(text: str) -> None:
+    """A queue whose name has a "/" is named as in keys."""
+    asked = queues.ask_show(CONTEXT, pb.ShowRequest(name=text), TO)
+    assert asked.handle is CONTEXT.door.queue(b"a/b")
+
+    shown = pb.ShowResponse.FromString(asked.answer(CONTEXT, statistics(b"a/b"), asked))
+
+    assert shown.summary.name == "a%2Fb"
+    with pytest.raises(NoSuchQueueError, match="'a%2Fb'"):
+        asked.answer(CONTEXT, statistics(b"a/b", exists=False), asked)
 
 
 def test_show() -> None:
@@ -151,6 +160,50 @@ def test_show() -> None:
     assert (shown.credit_messages, shown.credit_bytes, shown.since_s) == (2, 100, 3.5)
     limits = response.limits
     assert (limits.jobs_max, limits.jobs_bytes_max, limits.request_bytes_max) == (5, 6, 7)
+
+
+def test_show_the_tube() -> None:
+    """What the beanstalk door counts of the queue, and its times."""
+    asked = queues.ask_show(CONTEXT, pb.ShowRequest(name="jobs"), TO)
+    one = statistics(oversized_head=True)
+    times = one.tube.timing
+
+    response = pb.ShowResponse.FromString(asked.answer(CONTEXT, one, asked))
+
+    assert response.oversized_head
+    shown = response.tube
+    assert (shown.using, shown.pauses, shown.reserves, shown.timeouts, shown.buries) == (
+        one.tube.using,
+        one.tube.pauses_total,
+        one.tube.reserves_total,
+        one.tube.timeouts_total,
+        one.tube.buries_total,
+    )
+    assert shown.bury_rate == one.tube.buries_total / one.tube.reserves_total
+    assert [
+        (each.average_s, each.min_s, each.max_s, each.samples)
+        for each in (
+            shown.processing,
+            shown.processing_fast,
+            shown.processing_slow,
+            shown.queueing,
+        )
+    ] == [
+        (
+            times.processing_ewma_s,
+            times.processing_min_s,
+            times.processing_max_s,
+            times.processing_samples,
+        ),
+        (times.fast_ewma_s, 0, 0, times.fast_samples),
+        (times.slow_ewma_s, 0, 0, times.slow_samples),
+        (times.queue_ewma_s, times.queue_min_s, times.queue_max_s, times.queue_samples),
+    ]
+    assert (shown.processing_p50_s, shown.processing_p95_s, shown.processing_p99_s) == (
+        times.p50_s,
+        times.p95_s,
+        times.p99_s,
+    )
 
 
 def test_show_of_no_queue() -> None:
