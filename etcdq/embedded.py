@@ -37,9 +37,13 @@ class NodeSettings(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedNode:
-    """A node that runs in this program. `endpoints` are URLs that any client of ours takes."""
+    """A node that runs in this program. `endpoints` are URLs that any client of ours takes.
+
+    `beanstalk_addresses` are those of its beanstalk door, if it has one: HOST:PORT or unix:PATH.
+    """
 
     endpoints: tuple[str, ...]
+    beanstalk_addresses: tuple[str, ...]
     _daemon: Daemon
 
     @property
@@ -56,6 +60,7 @@ class EmbeddedNode:
 async def open_node(**settings: Unpack[NodeSettings]) -> AsyncIterator[EmbeddedNode]:
     """Run a node, by default on a free port of 127.0.0.1; drain it when the block ends.
 
+    It has a beanstalk door if `listen_beanstalk` says where, port 0 for a free one.
     Neither environment variables nor files are read. Log lines go to the logger "etcdq".
 
     Raises:
@@ -64,7 +69,7 @@ async def open_node(**settings: Unpack[NodeSettings]) -> AsyncIterator[EmbeddedN
     """
     config = embedded_config({"listen_client_urls": "http://127.0.0.1:0", **settings})
     async with open_daemon(config, log=_log) as daemon:
-        yield EmbeddedNode(daemon.urls, daemon)
+        yield EmbeddedNode(daemon.urls, daemon.beanstalk, daemon)
 
 
 def _log(level: str, event: str, fields: dict[str, Any]) -> None:

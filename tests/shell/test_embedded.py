@@ -43,6 +43,19 @@ async def test_given_urls(tmp_path: object, autojump_clock: MockClock) -> None:
         await (await trio.open_unix_socket(f"{tmp_path}/node.sock")).aclose()
 
 
+async def test_beanstalk_door(autojump_clock: MockClock) -> None:
+    """A node opens it if it is told where."""
+    async with etcdq.open_node() as node:
+        assert node.beanstalk_addresses == ()
+    async with etcdq.open_node(listen_beanstalk="127.0.0.1:0") as node:
+        (address,) = node.beanstalk_addresses
+        host, _, port = address.rpartition(":")
+        async with await trio.open_tcp_stream(host, int(port)) as stream:
+            await stream.send_all(b"put 0 0 60 1\r\nx\r\n")
+            assert await stream.receive_some(100) == b"INSERTED 1\r\n"
+        assert [queue.name for queue in node.census()] == [b"default"]
+
+
 async def test_the_census_shows_its_queues(autojump_clock: MockClock) -> None:
     """What waits in the node can be read without a client, and each node has its own."""
     async with etcdq.open_node() as node, etcdq.open_node() as other:

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from etcdq.server.listen import ListenError, close, listen
-from etcdq.server.values import ListenUrl
+from etcdq.server.values import BeanstalkAddress, ListenUrl
 
 
 async def test_free_port_is_told() -> None:
@@ -18,6 +18,26 @@ async def test_free_port_is_told() -> None:
     assert url.port != 0
     stream = await trio.open_tcp_stream("127.0.0.1", url.port)
     await stream.aclose()
+    close(bound)
+
+
+async def test_kind_of_address_is_kept() -> None:
+    """An address of the beanstalk door stays one, with the port that was given."""
+    (bound,) = await listen([BeanstalkAddress("127.0.0.1", 0)])
+    assert bound.url == BeanstalkAddress("127.0.0.1", bound.url.port)
+    assert str(bound.url) == f"127.0.0.1:{bound.url.port}"
+    close([bound])
+
+
+async def test_silent_peers_are_asked() -> None:
+    """The kernel finds out about peers that vanished: connections inherit it from the listener."""
+    bound = await listen([ListenUrl("127.0.0.1", 0)])
+    async with await trio.open_tcp_stream("127.0.0.1", bound[0].url.port):
+        ours = (await bound[0].listener.accept()).socket
+        assert ours.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        times = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        assert [ours.getsockopt(socket.IPPROTO_TCP, time) for time in times] == [60, 10, 3]
+        ours.close()
     close(bound)
 
 
