@@ -20,8 +20,9 @@ class Bookkeeper:
         self._inboxes: dict[str, Inbox] = {}
         self.book = Book()
         self.connect("observer")
-        # One connection came and went when the server was waited for.
+        # One connection came when the server was waited for, and has gone.
         self.book.counts.connections_total += 1
+        self._until(b"\ncurrent-connections: 1\n")
 
     def connect(self, *names: str) -> None:
         """Open connections; each has been seen by the server when this returns."""
