@@ -78,6 +78,12 @@ FAIR_SAMPLES_MIN = 10
 FAIR_PROCESSING_MIN_S = 0.01
 """A queue of very fast jobs counts as this slow, or it would get all workers; tuber's."""
 
+RESERVES_AT_ONCE_MAX = 1_000
+"""Reserves of one connection, one behind the other, that are served by one claim."""
+
+JOB_BYTES_ALL = 1 << 62
+"""More bytes than all jobs have: for who takes jobs of any size."""
+
 HELD_GONE_MAX = 1_000
 """Jobs that a connection no longer holds, and that its worker carries along before it looks."""
 

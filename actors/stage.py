@@ -8,6 +8,7 @@ had: a question among them is answered before anybody outside sees anything of t
 """
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,7 +16,7 @@ from etcdq.actors.core import NEVER_S, Core
 from etcdq.actors.effect import Effect, Log, Persist, Reply, Stop, Tell
 from etcdq.actors.errors import CoreFault
 
-Messages = list[tuple[Any, Any]]
+Messages = deque[tuple[Any, Any]]
 """Keys and messages, in order."""
 
 
@@ -71,16 +72,13 @@ class Stage:
             CoreFault: a core raised; the stage must not be used any further.
         """
         outcome = Outcome()
-        told: Messages = []
+        messages: Messages = batch if type(batch) is deque else deque(batch)
         touched: dict[Any, Core] = {}
-        self._step(batch, now_s, outcome, touched, told)
         self._add_due(touched, now_s)
         while True:
-            while told:
-                batch, told = told, []
-                self._step(batch, now_s, outcome, touched, told)
-            self._settle(now_s, outcome, touched, told)
-            if not told:
+            self._step(messages, now_s, outcome, touched)
+            self._settle(messages, now_s, outcome, touched)
+            if not messages:
                 return outcome
             touched = {}
 
@@ -89,19 +87,16 @@ class Stage:
         return self._due[0][0] if self._due else NEVER_S
 
     def _step(
-        self,
-        batch: Iterable[tuple[Any, Any]],
-        now_s: float,
-        outcome: Outcome,
-        touched: dict[Any, Core],
-        told: Messages,
+        self, messages: Messages, now_s: float, outcome: Outcome, touched: dict[Any, Core]
     ) -> None:
+        """Step every message, and those that this tells cores of the stage."""
         cores = self.cores
         replies = outcome.replies
         key: Any = None
         message: Any = None
         try:
-            for key, message in batch:
+            while messages:
+                key, message = messages.popleft()
                 core = touched.get(key)
                 if core is None:
                     core = cores.get(key)
@@ -112,12 +107,12 @@ class Stage:
                     if type(effect) is Reply:
                         replies.append(effect)  # nearly always: spare it the call
                     else:
-                        self._take(effect, outcome, told)
+                        self._take(effect, outcome, messages)
         except Exception as error:  # whatever it is, it is our bug, told with what caused it
             raise CoreFault(key, message) from error
 
     def _settle(
-        self, now_s: float, outcome: Outcome, touched: dict[Any, Core], told: Messages
+        self, messages: Messages, now_s: float, outcome: Outcome, touched: dict[Any, Core]
     ) -> None:
         key: Any = None
         try:
@@ -128,14 +123,14 @@ class Stage:
                         effects.pop()
                         del self.cores[key]
                     for effect in effects:
-                        self._take(effect, outcome, told)
+                        self._take(effect, outcome, messages)
                 self._schedule(key, core)
         except Exception as error:  # as above
             raise CoreFault(key, "settle") from error
 
-    def _take(self, effect: Any, outcome: Outcome, told: Messages) -> None:
+    def _take(self, effect: Any, outcome: Outcome, messages: Messages) -> None:
         if type(effect) is Tell and getattr(effect.handle, "mailbox", None) is self.home:
-            told.append((effect.handle.key, effect.message))  # type: ignore[attr-defined]
+            messages.append((effect.handle.key, effect.message))  # type: ignore[attr-defined]
         else:
             outcome.add(effect)
 

@@ -3,16 +3,17 @@
 Order is (priority, index). Each priority has a lane: a deque of indexes in rising order, for
 jobs that entered at the end, and a small heap of those that came back to their place. A heap of
 priorities says which lane is first. The line holds indexes only: an entry is alive while the
-job of that index is ready. A job that leaves from the middle leaves its entry behind, dead; it
-is skipped when it comes to the front, and swept when the dead outnumber the living. So adding,
-removing and taking cost the same however long the line is.
+job of that index is ready, and of the lane's priority. A job that leaves from the middle leaves
+its entry behind, dead; it is skipped when it comes to the front, and swept when the dead outnumber
+the living. So adding, removing and taking cost the same however long the line is.
 
-A job whose concurrency key is full when it comes to the head is parked until a slot frees
-(`parking.py`): it is still ready, and counted.
+Two kinds of jobs are put aside when they come to the front, still ready and counted: one whose
+concurrency key is full is parked until a slot frees (`parking.py`), and one that is too large for
+watches goes among the large ones, so that the smaller ones behind it can be offered to them.
 
 What may surprise: an index can have two entries (left from the middle, then came back). At most
-one of them is ever used, because taking the job makes the other one dead: entries are always
-`live` plus dead ones, whichever is which.
+one of them is ever used, because taking or parking the job makes the other one dead: entries are
+always `live` less the parked, plus dead ones, whichever is which.
 """
 
 import heapq
@@ -112,12 +113,15 @@ class Line:
             else:
                 fresh.popleft()
 
-    def take(self, messages: int, body_bytes: int) -> list[Job]:
+    def take(
+        self, messages: int, body_bytes: int, limit: tuple[int, int] | None = None
+    ) -> list[Job]:
         """Take jobs off the line's front and make them reserved.
 
         Args:
             messages: how many at most.
             body_bytes: how large their bodies may be together; the first is taken at any size.
+            limit: (priority, index) beyond which none is taken.
 
         Returns:
             The jobs in line order; the caller gives them their holder.
@@ -131,7 +135,7 @@ class Line:
             count = len(taken)
             while job is not None and job.state is READY and messages > 0:
                 body_bytes -= len(job.body)
-                if body_bytes < 0 and taken:
+                if (body_bytes < 0 and taken) or (limit and (priority, job.index) > limit):
                     messages = 0
                     break
                 if fresh and fresh[0] == job.index:
@@ -145,8 +149,8 @@ class Line:
                     self._slots.take(key, self._queue)
                 # Nearly always the next one is right behind it; else head() finds it.
                 job = get(fresh[0]) if fresh and not back else None
-                if job is not None and job.extra is not None:
-                    job = None  # its key may be full by now
+                if job is not None and job.extra is not None and job.extra.tags is not None:
+                    job = None  # its concurrency key may be full by now
             self._lose(priority, len(taken) - count)
             job = self.head()
         return taken

@@ -5,6 +5,7 @@ when there is one. Jobs that are there while others wait are spoken for: a claim
 not invited is refused, so nobody is overtaken.
 """
 
+from etcdq.actors import limits
 from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Effect, Reply, Tell
 from etcdq.actors.errors import NoSuchJobError
@@ -40,18 +41,13 @@ def claim(queue: QueueState, message: t.Claim, now_s: float) -> list[Effect]:
     invited = waiting.invited == reserver.connection
     if invited:
         waiting.drop(reserver.connection)
-    grants: list[t.Grant] = []
+    grants: tuple[t.Grant, ...] = ()
     if (invited or not len(waiting)) and now_s >= queue.paused_until_s:
-        line, limit = queue.places.line, message.limit
-        while len(grants) < message.count:
-            head = line.head()
-            if head is None or (limit is not None and (head.priority, head.index) > limit):
-                break
-            line.take(1, len(head.body))
-            grants.append(_grant(queue, head, reserver, now_s))
+        jobs = queue.places.line.take(message.count, limits.JOB_BYTES_ALL, message.limit)
+        grants = tuple([_grant(queue, job, reserver, now_s) for job in jobs])
     if grants:
         queue.consumers_next = True
-    return [Tell(message.worker.handle, t.Granted(queue.name, tuple(grants)))]
+    return [Tell(message.worker.handle, t.Granted(queue.name, grants))]
 
 
 def claim_job(queue: QueueState, message: t.ClaimJob, now_s: float) -> list[Effect]:

@@ -41,11 +41,13 @@ class Spread(Average):
 
     def add(self, value_s: float) -> None:
         """Take a sample in."""
-        if not self.samples or value_s < self.min_s:
+        if not self.samples:
+            self.min_s = self.max_s = value_s
+        elif value_s < self.min_s:
             self.min_s = value_s
-        if value_s > self.max_s:
+        elif value_s > self.max_s:
             self.max_s = value_s
-        super().add(value_s)
+        Average.add(self, value_s)
 
 
 class Timing:

@@ -11,6 +11,7 @@ While a reserve is not answered, whatever comes behind it waits here, in order.
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import islice, takewhile
 from typing import Any, ClassVar
 
 from etcdq.actors import limits
@@ -190,12 +191,18 @@ class WorkerCore:
             return self._find_nothing(now_s)
         queue, limit = chosen
         self._claiming = True
-        count = 1
-        if type(self._current) is w.ReserveBatch:
-            # Of several queues in a weighted mode each single job is drawn anew.
-            drawn = self._mode is not w.ReserveMode.FIFO and len(self._watching) > 1
-            count = 1 if drawn else self._current.count - len(self._grants)
-        return [self._tell(queue, Claim(self._address, self._reserver, limit, count))]
+        return [self._tell(queue, Claim(self._address, self._reserver, limit, self._count()))]
+
+    def _count(self) -> int:
+        """Return how many jobs to claim at once: for all reserves that stand here in a row."""
+        if self._mode is not w.ReserveMode.FIFO and len(self._watching) > 1:
+            return 1  # each is drawn anew
+        current = self._current
+        if type(current) is w.ReserveBatch:
+            count: int = current.count - len(self._grants)
+            return count
+        row = takewhile(_is_reserve, self._parked)
+        return 1 + sum(1 for _ in islice(row, limits.RESERVES_AT_ONCE_MAX))
 
     def _offers(self) -> Iterator[Offer]:
         face_of = self._context.face
@@ -236,7 +243,13 @@ class WorkerCore:
             if len(self._grants) == current.count:
                 return self._answer(w.Reserved(tuple(self._grants)), now_s)
             return self._look(now_s)
-        return self._answer(w.Reserved(grants), now_s) if grants else self._look(now_s)
+        if not grants:
+            return self._look(now_s)
+        effects: list[Effect] = []
+        for one in grants[:-1]:  # those behind it in the row have theirs, too
+            effects.append(Reply(self._current.to, w.Reserved((one,))))
+            self._current = self._parked.popleft()
+        return effects + self._answer(w.Reserved(grants[-1:]), now_s)
 
     def _invited(self, message: Invite, now_s: float) -> list[Effect]:
         if self._claiming:
@@ -308,6 +321,10 @@ class WorkerCore:
         Granted: _granted,
         Invite: _invited,
     }
+
+
+def _is_reserve(message: Any) -> bool:
+    return type(message) is w.Reserve
 
 
 def _no_job(job_id: int) -> NoSuchJobError:
