@@ -1,7 +1,6 @@
 """What a node says of itself and its process."""
 
 import os
-import platform
 import resource
 import secrets
 import time
@@ -37,6 +36,6 @@ class Facts:
             resident_bytes_max=usage.ru_maxrss * 1024,
             uptime_s=time.monotonic() - self._started_s,
             hostname=self._system.nodename,
-            os=f"{self._system.sysname} {self._system.release}",
-            platform=platform.machine(),
+            os=self._system.version,
+            platform=self._system.machine,
         )

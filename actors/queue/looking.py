@@ -6,12 +6,13 @@ from etcdq.actors.errors import NoSuchQueueError
 from etcdq.actors.queue import look as views
 from etcdq.actors.queue import messages as m
 from etcdq.actors.queue import tube_messages as t
-from etcdq.actors.queue.job import RESERVED, Job, extra_of
+from etcdq.actors.queue.job import Job, JobExtra
 from etcdq.actors.queue.messages import TimingStatistics
 from etcdq.actors.queue.state import QueueState
 from etcdq.actors.queue.tubes import DEFAULT
 
 _DONE = t.Done()
+_NO_EXTRA = JobExtra()
 _NO_TAGS = m.Tags()
 _NO_TIMING = TimingStatistics()
 
@@ -40,8 +41,8 @@ def peek_job(queue: QueueState, message: t.PeekJob, now_s: float) -> list[Effect
 def show_job(queue: QueueState, message: t.ShowJob, now_s: float) -> list[Effect]:
     """Show one job and its life so far."""
     job = queue.context.directory[message.job_id]
-    extra = extra_of(job)
-    reserved = job.state is RESERVED
+    extra = job.extra or _NO_EXTRA
+    reserved = type(job.holder) is t.Reserver  # of a watch it is not known since when
     statistics = t.JobStatistics(
         queue=queue.name,
         view=views.view(job, now_s),

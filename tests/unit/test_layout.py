@@ -14,6 +14,7 @@ VOCABULARY_FILES = {"actors/core.py", "actors/effect.py", "actors/limits.py", "a
 SHELLS = {
     "actors/mailbox.py",
     "actors/shell.py",
+    "actors/turns.py",
     "server/beanstalk/shell.py",
     "server/byte_stream.py",
     "server/daemon.py",

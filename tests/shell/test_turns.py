@@ -1,0 +1,192 @@
+"""Turns that a session takes in its own task."""
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from etcdq.actors.core import NEVER_S
+from etcdq.actors.effect import Effect, Reply, Tell
+from etcdq.actors.errors import CoreFault
+from etcdq.actors.mailbox import KeyedHandle, Mailbox
+from etcdq.actors.message import Address
+from etcdq.actors.shell import Shell
+from etcdq.actors.stage import Stage
+from etcdq.actors.turns import Turns
+
+
+class Echo:
+    """Answers what it is posted with effects made of it."""
+
+    def __init__(self, key: Any) -> None:
+        self.deadline_s = NEVER_S
+
+    def step(self, message: Any, now_s: float) -> list[Effect]:
+        if isinstance(message, Exception):
+            raise message
+        if isinstance(message, float):
+            self.deadline_s = now_s + message
+            return []
+        return list(message)
+
+    def settle(self, now_s: float) -> list[Effect]:
+        if now_s >= self.deadline_s:
+            self.deadline_s = NEVER_S
+            return [Reply(Address(RANG, None), now_s)]
+        return []
+
+    def next_deadline_s(self) -> float:
+        return self.deadline_s
+
+    def statistics(self) -> None:
+        """Nothing."""
+
+
+RANG: Mailbox[Any] = Mailbox()
+
+
+class World:
+    """A shell, a session's mailbox, and whatever the session heard while it took turns."""
+
+    def __init__(self, **options: Any) -> None:
+        self.shell = Shell(Stage(Echo), {}, **options)
+        self.turns = Turns((self.shell,))
+        self.mailbox: Mailbox[Any] = Mailbox()
+        self.asker = Address(self.mailbox, 1)
+        self.actor = KeyedHandle(self.shell.mailbox, "a")
+        self.heard: list[Any] = []
+
+    def take(self, *messages: Any) -> None:
+        """Post messages to the actor while the session takes turns."""
+
+        def receive(data: bytes) -> None:
+            assert data == b"data"
+            for message in messages:
+                self.actor.post(message)
+
+        self.turns.take(b"data", self.mailbox, receive, self.hear)
+
+    def hear(self) -> None:
+        """Take what was answered."""
+        self.heard += self.mailbox.take()
+
+
+async def test_answers_are_there_before_anybody_else_runs(autojump_clock: trio.abc.Clock) -> None:
+    """No checkpoint lies between what is posted and its answer; no task is woken for it."""
+    world = World()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        await wait_all_tasks_blocked()
+        answer = Reply(world.asker, "value")
+        world.take([answer])
+        assert world.heard == [answer]
+        assert len(world.shell.mailbox) == len(world.mailbox) == 0
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_is_told_on_goes_to_and_fro(autojump_clock: trio.abc.Clock) -> None:
+    """An answer that makes the session post again is answered, too, a few times over."""
+    world = World()
+    hops = 0
+
+    def hear() -> None:
+        nonlocal hops
+        for reply in world.mailbox.take():
+            hops += 1
+            world.actor.post([reply])
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        await wait_all_tasks_blocked()
+        first = [Reply(world.asker, "again")]
+        world.turns.take(b"", world.mailbox, lambda _: world.actor.post(first), hear)
+        assert hops == 4
+        # What is left goes the usual way: the shell's task answers it.
+        await wait_all_tasks_blocked()
+        assert len(world.mailbox.take()) == 1
+        nursery.cancel_scope.cancel()
+
+
+async def test_posts_of_others_take_part_and_wake_others(autojump_clock: trio.abc.Clock) -> None:
+    """What is for another session wakes that one's reader, which sees it later."""
+    world = World()
+    other: Mailbox[Any] = Mailbox()
+    seen: list[Any] = []
+
+    async def read() -> None:
+        await other.wait_posted()
+        seen.extend(other.take())
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        nursery.start_soon(read)
+        await wait_all_tasks_blocked()
+        world.take([Tell(other, "news")])
+        assert seen == []
+        await wait_all_tasks_blocked()
+        assert seen == ["news"]
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_deadline_born_in_a_turn_is_kept(autojump_clock: trio.abc.Clock) -> None:
+    """The shell's own task wakes for it at the exact instant."""
+    world = World()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        await wait_all_tasks_blocked()
+        began_s = trio.current_time()
+        world.take(3.0)
+        await RANG.wait_posted()
+        (rang,) = RANG.take()
+        assert rang.value == trio.current_time() == began_s + 3.0
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_core_that_fails_ends_the_shell_and_not_the_session(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    """Whoever happened to take the turn goes on; the shell's task raises the fault."""
+    world = World()
+    with pytest.RaisesGroup(CoreFault):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(world.shell.run)
+            await wait_all_tasks_blocked()
+            world.take(ValueError("broken"))
+            world.take([Reply(world.asker, "too late")])
+            assert world.heard == []
+
+
+async def test_a_shell_with_a_store_takes_its_own_turns(autojump_clock: trio.abc.Clock) -> None:
+    """What must be waited for is not done in place; nothing that was posted is lost."""
+
+    async def persist(records: list[Any]) -> None:
+        await trio.sleep(1.0)
+
+    world = World(persist=persist)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        await wait_all_tasks_blocked()
+        answer = Reply(world.asker, "value")
+        world.take([answer])
+        assert world.heard == []
+        await world.mailbox.wait_posted()
+        assert list(world.mailbox.take()) == [answer]
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_session_that_fails_holds_nobody(autojump_clock: trio.abc.Clock) -> None:
+    """An error of `receive` comes out, and posts wake the shell again."""
+    world = World()
+
+    def fail(data: bytes) -> None:
+        world.actor.post([Reply(world.asker, "value")])
+        raise LookupError("bad")
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        await wait_all_tasks_blocked()
+        with pytest.raises(LookupError, match="bad"):
+            world.turns.take(b"", world.mailbox, fail, world.hear)
+        await world.mailbox.wait_posted()
+        nursery.cancel_scope.cancel()
