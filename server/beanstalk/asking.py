@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 def _put(session: "Session", command: commands.Put) -> None:
     session.given["put"] += 1
-    session.become_producer()
+    if not session.is_producer:
+        session.become_producer()
     message = queue.Put(
         Address(session.handle, session.next_tag),
         b"",  # the job's id is its key
@@ -49,14 +50,16 @@ def _use(session: "Session", command: commands.Use) -> None:
 
 def _reserve(session: "Session", command: commands.Reserve | commands.ReserveWithTimeout) -> None:
     session.given[command.name] += 1
-    session.become_worker()
+    if not session.is_worker:
+        session.become_worker()
     to = Address(session.handle, session.next_tag)
     session.ask_worker(worker.Reserve(to, command.timeout_s), answering.reserve)
 
 
 def _reserve_job(session: "Session", command: commands.ReserveJob) -> None:
     session.given["reserve-job"] += 1
-    session.become_worker()
+    if not session.is_worker:
+        session.become_worker()
     to = Address(session.handle, session.next_tag)
     session.ask_worker(worker.ReserveThis(to, command.job_id), answering.reserve)
 
@@ -64,7 +67,8 @@ def _reserve_job(session: "Session", command: commands.ReserveJob) -> None:
 def _reserve_batch(session: "Session", command: commands.ReserveBatch) -> None:
     session.given["reserve-batch"] += 1
     session.given["reserve"] += 1
-    session.become_worker()
+    if not session.is_worker:
+        session.become_worker()
     to = Address(session.handle, session.next_tag)
     session.ask_worker(worker.ReserveBatch(to, command.count), answering.reserve_batch)
 
@@ -201,7 +205,8 @@ def _refused(session: "Session", refused: commands.Refused) -> None:
     if not refused.put_id_spent:
         session.say(refused.reply)
         return
-    session.become_producer()
+    if not session.is_producer:
+        session.become_producer()
 
     def spend() -> bytes:
         session.door.spend_job_id()

@@ -18,7 +18,7 @@ What is answered, and in which order:
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from etcdq.actors import limits
@@ -34,6 +34,8 @@ from etcdq.server.beanstalk.door import BeanstalkDoor
 from etcdq.server.beanstalk.parser import Parser
 
 DEFAULT_TUBE = b"default"
+
+_OUTPUT_BYTES_MAX = limits.BACKLOG_BYTES_MAX
 
 
 class Session:
@@ -80,7 +82,7 @@ class Session:
         self._progress_bytes = 0
         self._progress_deadline_s = NEVER_S
         self._closing = self._hung_up = False
-        self._is_producer = self._is_worker = False
+        self.is_producer = self.is_worker = False
         door.counts.connections += 1
         door.counts.connections_total += 1
         self.used.post(Refer(using=1))
@@ -100,26 +102,28 @@ class Session:
         else:
             self._held += commands
 
-    def step(self, reply: Reply) -> None:
-        """Take one answer of an actor."""
-        pending = self._pending
-        tag: int = reply.to.tag
-        place = tag - self._first_tag
-        answer: Any = pending[place]
-        if place or self._output_bytes > limits.BACKLOG_BYTES_MAX:
-            self._keep(place, answer, reply.value)
-            return
-        data = answer(reply.value)
-        if data is None:
-            return
-        pending.popleft()
-        self._first_tag = tag + 1
-        self._output.append(data)
-        self._output_bytes += len(data)
-        if self._early:
-            self._advance()
-        if self._held is not None:
-            self._resume()
+    def hear(self, replies: Iterable[Reply | None]) -> None:
+        """Take answers of actors; None only woke whoever brings them."""
+        pending, output = self._pending, self._output
+        for reply in replies:
+            if reply is None:
+                continue
+            tag: int = reply.to.tag
+            if tag != self._first_tag or self._output_bytes > _OUTPUT_BYTES_MAX:
+                self._keep(tag - self._first_tag, reply.value)
+                continue
+            answer: Any = pending[0]
+            data = answer(reply.value)
+            if data is None:
+                continue
+            pending.popleft()
+            self._first_tag = tag + 1
+            output.append(data)
+            self._output_bytes += len(data)
+            if self._early:
+                self._advance()
+            if self._held is not None:
+                self._resume()
 
     @property
     def has_output(self) -> bool:
@@ -154,8 +158,8 @@ class Session:
         """The connection is over."""
         counts = self.door.counts
         counts.connections -= 1
-        counts.producers -= self._is_producer
-        counts.workers -= self._is_worker
+        counts.producers -= self.is_producer
+        counts.workers -= self.is_worker
         self.worker.post(Leave(self.using))
 
     @property
@@ -247,16 +251,14 @@ class Session:
             self.using, self.used = tube, handle
 
     def become_producer(self) -> None:
-        """Count the connection among those that put jobs."""
-        if not self._is_producer:
-            self._is_producer = True
-            self.door.counts.producers += 1
+        """Count the connection among those that put jobs; once."""
+        self.is_producer = True
+        self.door.counts.producers += 1
 
     def become_worker(self) -> None:
-        """Count the connection among those that ask for jobs."""
-        if not self._is_worker:
-            self._is_worker = True
-            self.door.counts.workers += 1
+        """Count the connection among those that ask for jobs; once."""
+        self.is_worker = True
+        self.door.counts.workers += 1
 
     def close(self) -> None:
         """Close the connection when everything before is answered."""
@@ -275,8 +277,9 @@ class Session:
             held, self._held = self._held, None
             self._take(iter(held))
 
-    def _keep(self, place: int, answer: Any, value: Any) -> None:
+    def _keep(self, place: int, value: Any) -> None:
         """Remember an answer whose turn has not come, or for which there is no room."""
+        answer: Any = self._pending[place]
         if type(answer) is answering.DeletedBatch:
             data = answer(value)
             if data is None:
@@ -289,7 +292,7 @@ class Session:
     def _advance(self) -> None:
         """Take from the head of the line what is answered, as long as there is room."""
         pending = self._pending
-        while self._early and self._output_bytes <= limits.BACKLOG_BYTES_MAX:
+        while self._early and self._output_bytes <= _OUTPUT_BYTES_MAX:
             head = pending[0]
             if type(head) is tuple:
                 answer, value = head

@@ -96,10 +96,7 @@ class SessionShell:
         self.session.receive(data, trio.current_time())
 
     def _hear_now(self) -> None:
-        step = self.session.step
-        for reply in self.mailbox.take():
-            if reply is not None:  # None only wakes
-                step(reply)
+        self.session.hear(self.mailbox.take())
         self._flush()
 
     async def _hear(self) -> None:

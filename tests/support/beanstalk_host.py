@@ -101,7 +101,7 @@ class BeanstalkHost:
 
     def reply(self, tag: int, value: Any) -> bytes:
         """Let an actor answer the command of that place; return what the client gets then."""
-        self.session.step(Reply(self.to(tag), value))
+        self.session.hear([Reply(self.to(tag), value)])
         return self.session.take_output()
 
     def answer_all(self, value_of: Callable[[Any], Any] = lambda message: Done()) -> bytes:
@@ -112,8 +112,8 @@ class BeanstalkHost:
                 if type(message) is Then:
                     message = message.message
                 if type(message) is Reply:
-                    self.session.step(message)
+                    self.session.hear([message])
                 elif hasattr(message, "to"):
-                    self.session.step(Reply(message.to, value_of(message)))
+                    self.session.hear([Reply(message.to, value_of(message))])
                 out += self.session.take_output()
         return out

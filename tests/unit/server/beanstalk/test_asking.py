@@ -204,7 +204,7 @@ def test_drain(line: bytes, draining: bool, reply: bytes) -> None:
     assert host.drained == []
 
     assert host.reply(0, queue.Inserted(1, 1)) == b"INSERTED 1\r\n"
-    host.session.step(mark[1].message)
+    host.session.hear([mark[1].message])
 
     assert host.drained == [draining]
     assert host.session.take_output() == reply

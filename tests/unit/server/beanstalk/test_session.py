@@ -100,8 +100,8 @@ def test_the_answers_of_a_batch_leave_in_one_write() -> None:
     """A hundred replies, one output."""
     host = BeanstalkHost()
     host.receive(PUT * 100)
-    for _, message in host.take():
-        host.session.step(Reply(message.to, queue.Inserted(message.to.tag + 1, 1)))
+    asked = [message.to for _, message in host.take()]
+    host.session.hear([Reply(to, queue.Inserted(to.tag + 1, 1)) for to in asked])
     assert host.session.take_output() == b"".join(b"INSERTED %d\r\n" % n for n in range(1, 101))
     assert not host.session.has_output
 
@@ -180,8 +180,7 @@ def test_no_more_is_made_than_is_read() -> None:
     body = b"x" * 400_000
     host.receive(b"peek 5\r\n" * 1_000 + b"list-tube-used\r\n")
     view = queue.JobView(5, 7, b"", b"", body, 1, queue.JobState.READY)
-    for _, message in host.take():
-        host.session.step(Reply(message.to, view))
+    host.session.hear([Reply(message.to, view) for _, message in host.take()])
 
     pieces = []
     while host.session.has_output:
@@ -198,10 +197,8 @@ def test_nothing_is_done_before_there_is_room_to_say_it() -> None:
     host = BeanstalkHost()
     host.receive(b"peek 5\r\ndrain\r\nuse t\r\n")
     body = b"x" * (limits.BACKLOG_BYTES_MAX + 1)
-    host.session.step(
-        Reply(host.to(0), queue.JobView(5, 7, b"", b"", body, 1, queue.JobState.READY))
-    )
-    host.session.step(Reply(host.to(1), None))
+    view = queue.JobView(5, 7, b"", b"", body, 1, queue.JobState.READY)
+    host.session.hear([Reply(host.to(0), view), Reply(host.to(1), None)])
     assert host.drained == []
 
     assert host.session.take_output().endswith(body + b"\r\n")
@@ -215,8 +212,8 @@ def test_a_batch_is_counted_while_there_is_no_room() -> None:
     host.receive(b"peek 5\r\ndelete-batch 1 2\r\n")
     body = b"x" * (limits.BACKLOG_BYTES_MAX + 1)
     view = queue.JobView(5, 7, b"", b"", body, 1, queue.JobState.READY)
-    for tag, value in ((0, view), (1, tubes.Done()), (1, tubes.Done())):
-        host.session.step(Reply(host.to(tag), value))
+    values = ((0, view), (1, tubes.Done()), (1, tubes.Done()))
+    host.session.hear([Reply(host.to(tag), value) for tag, value in values])
     host.session.take_output()
     assert host.session.take_output() == b"DELETED_BATCH 2 0\r\n"
 
