@@ -163,7 +163,7 @@ class Places:
         else:
             extra.due_s = NEVER_S
 
-    def pick(self, job: Job) -> None:
+    def pick(self, job: Job, next_index: Callable[[], int]) -> None:
         """Take a job that is not reserved out of its place and make it reserved."""
         state = job.state
         if state is READY:
@@ -171,9 +171,7 @@ class Places:
         elif state is DELAYED:
             self._leave_delays(job)
         else:
-            self._unbury(job)
-            if job.key:
-                keys.add_back(self.by_key, job)
+            self._revive(job, next_index)
         job.state = RESERVE[state]
         key = key_wanted(job)
         if key:
@@ -247,31 +245,19 @@ class Places:
         return len(jobs)
 
     def kick_one(self, job: Job, next_index: Callable[[], int]) -> None:
-        """Move a buried or delayed job to its place in the line, which is by its index.
-
-        One that was handed over through a watch gets a new index, so that its old delivery key
-        hits nothing; with it goes the end of its lane.
-        """
+        """Move a buried or delayed job to its place in the line, which is by its index."""
         extra_of(job).kicks += 1
         if job.state is DELAYED:
             self._leave_delays(job)
             job.state = KICK[DELAYED]
             self.line.add_back(job)
             return
-        spent = job.index in self.spent
-        self._unbury(job)
+        is_last = self._revive(job, next_index)
         job.state = KICK[BURIED]
-        if not spent:
-            if job.key:
-                keys.add_back(self.by_key, job)
+        if is_last:
+            self.line.add(job)
+        else:
             self.line.add_back(job)
-            return
-        del self.all[job.index]
-        job.index = next_index()
-        self.all[job.index] = job
-        if job.key:
-            keys.add(self.by_key, job)
-        self.line.add(job)
 
     # what comes with a move -----------------------------------------------------------------
 
@@ -312,6 +298,27 @@ class Places:
         tags = tags_of(job)
         assert tags is not None, "a held job waits for a group"
         self._context.groups.drop(tags.aft, job.index)
+
+    def _revive(self, job: Job, next_index: Callable[[], int]) -> bool:
+        """Let a buried job, and its producer key, live again.
+
+        One that was handed over through a watch gets a new index, so that its old delivery key
+        hits nothing.
+
+        Returns:
+            Whether it did: it is the last of its queue now.
+        """
+        spent = job.index in self.spent
+        self._unbury(job)
+        if spent:
+            del self.all[job.index]
+            job.index = next_index()
+            self.all[job.index] = job
+        if job.key and spent:
+            keys.add(self.by_key, job)
+        elif job.key:
+            keys.add_back(self.by_key, job)
+        return spent
 
     def _unbury(self, job: Job) -> None:
         del self.buried[job.index]

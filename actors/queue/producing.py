@@ -95,7 +95,9 @@ def _duplicate(queue: QueueState, message: m.Put, idp: bytes, now_s: float) -> D
 
 def read_key(queue: QueueState, message: m.ReadKey, now_s: float) -> list[Effect]:
     """Show the oldest living job under a producer key."""
-    job = keys.oldest(queue.places.by_key, message.key) or _keyed_by_id(queue, message.key)
+    job, by_id = keys.oldest(queue.places.by_key, message.key), _keyed_by_id(queue, message.key)
+    if job is None or (by_id is not None and by_id.index < job.index):
+        job = by_id
     if job is None:
         return [Reply(message.to, m.Listing((), 0))]
     return [Reply(message.to, m.Listing((look.view(job, now_s),), 1))]
@@ -104,9 +106,9 @@ def read_key(queue: QueueState, message: m.ReadKey, now_s: float) -> list[Effect
 def delete_key(queue: QueueState, message: m.DeleteKey, now_s: float) -> list[Effect]:
     """Delete the jobs that wait under a producer key."""
     jobs = keys.under(queue.places.by_key, message.key)
-    job = _keyed_by_id(queue, message.key)
-    if job is not None:
-        jobs.append(job)
+    by_id = _keyed_by_id(queue, message.key)
+    if by_id is not None:
+        jobs = sorted([*jobs, by_id], key=lambda job: job.index)
     return delete(queue, message, [job for job in jobs if job.state is not RESERVED], now_s)
 
 

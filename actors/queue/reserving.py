@@ -60,7 +60,7 @@ def claim_job(queue: QueueState, message: t.ClaimJob, now_s: float) -> list[Effe
         free = False
     grants: tuple[t.Grant, ...] = ()
     if free:
-        queue.places.pick(job)
+        queue.places.pick(job, queue.context.numbers.next_index)
         grants = (_grant(queue, job, message.reserver, now_s),)
     return [Tell(message.worker.handle, t.Granted(queue.name, grants))]
 
