@@ -72,6 +72,7 @@ def delete_job(queue: QueueState, message: t.DeleteJob, now_s: float) -> list[Ef
         queue.deleted_total += 1
     _leave(queue, job, now_s)
     queue.places.remove(job)
+    queue.used_s = now_s
     queue.deletes_total += 1
     queue.context.totals.deletes += 1
     return [Reply(message.to, _DONE)]
@@ -85,6 +86,7 @@ def flush(queue: QueueState, message: t.FlushTube, now_s: float) -> list[Effect]
     _remove_all(queue, jobs, now_s)
     if queue.idempotency is not None:
         queue.idempotency.flush()
+    queue.used_s = now_s
     queue.deleted_total += len(jobs)
     queue.deletes_total += len(jobs)
     queue.context.totals.deletes += len(jobs)

@@ -86,6 +86,7 @@ def invite(queue: QueueState) -> list[Effect]:
 def refer(queue: QueueState, message: t.Refer, now_s: float) -> list[Effect]:
     """Count the connections that use and watch the queue; it exists for them."""
     queue.begin()
+    queue.used_s = now_s
     queue.using += message.using
     queue.watching += message.watching
     assert queue.using >= 0, "more connections left the queue than used it"
