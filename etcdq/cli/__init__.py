@@ -1,7 +1,6 @@
 """The command line `etcdq`; a command's module is imported when it is the one that runs."""
 
 import importlib
-import os
 import sys
 
 import click
@@ -60,11 +59,6 @@ def main() -> None:
         sys.exit(cli.main(prog_name="etcdq", standalone_mode=False))
     except click.Abort:
         sys.exit(130)
-    except BrokenPipeError:
-        # Nothing can be printed there any more, not even by the interpreter at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print("etcdq: the output is closed", file=sys.stderr)
-        sys.exit(1)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import trio
 
@@ -11,7 +11,7 @@ READ_BYTES = 65_536
 and a fast one in large steps."""
 
 
-async def read_lines() -> AsyncIterator[list[bytes]]:
+async def read_lines() -> AsyncGenerator[list[bytes], None]:
     """Give the lines of the standard input as they come, without their ends."""
     rest = b""
     while True:

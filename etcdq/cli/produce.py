@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import aclosing
 
 import click
 
@@ -38,11 +39,12 @@ async def _put_one(client: Client, name: str, body: str, key: str | None) -> int
 
 async def _put_lines(client: Client, name: str) -> int:
     queue, count = client.queue(name), 0
-    async for lines in read_lines():
-        try:
-            await queue.put_many(lines)
-        except EtcdqError as error:
-            print(f"{count} messages were put before this:", file=sys.stderr)
-            raise error
-        count += len(lines)
+    async with aclosing(read_lines()) as chunks:
+        async for lines in chunks:
+            try:
+                await queue.put_many(lines)
+            except EtcdqError as error:
+                print(f"{count} messages were put before this:", file=sys.stderr)
+                raise error
+            count += len(lines)
     return count

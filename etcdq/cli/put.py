@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import aclosing
 from typing import cast
 
 import click
@@ -89,19 +90,20 @@ async def _put_lines(client: Client, tube: str, options: PutOptions) -> int:
     with answer_due(client):
         await _use(client, tube)
     number, code = 0, 0
-    async for lines in read_lines():
-        numbered = [(place, line) for place, line in enumerate(lines, number + 1) if line]
-        number += len(lines)
-        with answer_due(client):
-            outcomes = await client.put_many([line for _, line in numbered], **options)
-        for (place, _), outcome in zip(numbered, outcomes, strict=True):
-            if isinstance(outcome, EtcdqError):
-                print(f"etcdq put: line {place}: {outcome.text}", file=sys.stderr)
-                code = EXIT_REFUSED
-            else:
-                _show(outcome)
-        if outcomes and all(isinstance(outcome, EtcdqError) for outcome in outcomes):
-            break  # it takes none at all, and will not take a million more
+    async with aclosing(read_lines()) as chunks:
+        async for lines in chunks:
+            numbered = [(place, line) for place, line in enumerate(lines, number + 1) if line]
+            number += len(lines)
+            with answer_due(client):
+                outcomes = await client.put_many([line for _, line in numbered], **options)
+            for (place, _), outcome in zip(numbered, outcomes, strict=True):
+                if isinstance(outcome, EtcdqError):
+                    print(f"etcdq put: line {place}: {outcome.text}", file=sys.stderr)
+                    code = EXIT_REFUSED
+                else:
+                    _show(outcome)
+            if outcomes and all(isinstance(outcome, EtcdqError) for outcome in outcomes):
+                break  # it takes none at all, and will not take a million more
     return code
 
 

@@ -25,7 +25,8 @@ from etcdq.cli.top_view import Picture, Sample, picture_of
 @address_option
 def top(interval: float, count: int | None, address: str | None) -> None:
     """Watch all tubes of a server: jobs put, reserved and deleted per second, how many are in
-    which state, who waits, and how long they take, where the server says so.
+    which state, who waits and watches, and in seconds how long jobs take and how long they were
+    queued, where the server measures that.
 
     Ends after --count looks, or at Ctrl-C. Where the output is no terminal, each look is a plain
     table. The first look has no rates yet.
@@ -50,9 +51,10 @@ async def _show_live(client: Client, interval_s: float, count: int | None) -> No
     from rich.text import Text
 
     def show(picture: Picture) -> None:
-        grid = Table(box=None, pad_edge=False, header_style="bold")
-        for place, name in enumerate(picture.head):
-            grid.add_column(name, justify="right" if place else "left", no_wrap=True)
+        grid = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+        grid.add_column(picture.head[0], no_wrap=True)  # the one that gives way
+        for name in picture.head[1:]:
+            grid.add_column(name, justify="right", no_wrap=True, min_width=len(name))
         for row in picture.rows:
             grid.add_row(*map(Text, row))
         live.update(Group(Text(picture.headline), grid), refresh=True)

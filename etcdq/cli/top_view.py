@@ -4,20 +4,20 @@ from dataclasses import dataclass
 
 from etcdq.beanstalk import Statistics
 
-RATES = {"PUT/S": "total-jobs", "RESERVE/S": "total-reserves", "DELETE/S": "cmd-delete"}
+RATES = {"PUT/S": "total-jobs", "RES/S": "total-reserves", "DEL/S": "cmd-delete"}
 COUNTS = {
     "READY": "current-jobs-ready",
     "RESERVED": "current-jobs-reserved",
     "DELAYED": "current-jobs-delayed",
     "BURIED": "current-jobs-buried",
-    "WAITING": "current-waiting",
-    "WATCHING": "current-watching",
+    "WAIT": "current-waiting",
+    "WATCH": "current-watching",
 }
 TIMES = {
-    "P50 S": "processing-time-p50",
-    "P95 S": "processing-time-p95",
-    "P99 S": "processing-time-p99",
-    "QUEUED S": "queue-time-ewma",
+    "P50": "processing-time-p50",
+    "P95": "processing-time-p95",
+    "P99": "processing-time-p99",
+    "QUEUED": "queue-time-ewma",
 }
 UNKNOWN = "-"
 TOTAL = "(all)"
@@ -54,7 +54,7 @@ def picture_of(address: str, before: Sample | None, now: Sample) -> Picture:
             tube,
             *(_rate(rate) for rate in per_tube[tube]),
             *(str(figures.count(field)) for field in counts.values()),
-            *(f"{figures.number(field):.3f}" for field in times.values()),
+            *(_time(figures, field) for field in times.values()),
         )
         for tube, figures in now.tubes.items()
     ]
@@ -107,6 +107,12 @@ def _rate(rate: float | None) -> str:
     if rate is None:
         return UNKNOWN
     return f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}"
+
+
+def _time(figures: Statistics, field: str) -> str:
+    """Return a time in seconds, unless it is of no job yet."""
+    measured = figures.count(f"{field.rpartition('-')[0]}-samples")
+    return f"{figures.number(field):.3f}" if measured else UNKNOWN
 
 
 def _headline(address: str, server: Statistics) -> str:

@@ -67,7 +67,7 @@ class Attempt:
                 self._say(f"{self._failure}, try {self._number} of {self._tries}: buried")
                 await self._client.bury(job_id, priority=self._priority)
         except NotFoundError:
-            self._say("expired or was deleted before its command ended")
+            self._say("expired, or was deleted, while its command ran")
 
     async def _keep(self, running: trio.CancelScope) -> None:
         """Touch the job three times within each time to run."""

@@ -1,13 +1,17 @@
 """Servers in processes of their own, shared by the tests of a file: each uses keys of its own."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import grpc
 import pytest
 
+from tests.support.beanstalk_peer import run_beanstalkd
 from tests.support.calls import Calls
-from tests.support.processes import run_etcd, run_etcdq
+from tests.support.command_line import Run, runner
+from tests.support.processes import free_port, run_etcd, run_etcdq
 
 WAIT_S = 30.0
 LOOK_S = 0.02
@@ -46,3 +50,33 @@ def wait_until() -> Callable[[Callable[[], object]], None]:
             time.sleep(LOOK_S)
 
     return wait
+
+
+@pytest.fixture(scope="module", params=["beanstalkd", "etcdq"])
+def beanstalk_address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where a beanstalk server listens: a real beanstalkd, and our node."""
+    if request.param == "beanstalkd":
+        with run_beanstalkd() as address:
+            yield address
+    else:
+        address = f"127.0.0.1:{free_port()}"
+        with run_etcdq("--listen-beanstalk", address):
+            yield address
+
+
+@pytest.fixture
+def beanstalk_etcdq(
+    beanstalk_address: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> Run:
+    """Return a function that runs `etcdq` with ETCDQ_BEANSTALK_URL set."""
+    monkeypatch.setenv("ETCDQ_BEANSTALK_URL", f"beanstalk://{beanstalk_address}")
+    return runner(monkeypatch, capfd, tmp_path)
+
+
+@pytest.fixture
+def tube(request: pytest.FixtureRequest) -> str:
+    """The name of a tube that no other test uses."""
+    return re.sub(r"[^a-z0-9_]", "_", request.node.name.partition("[")[0])

@@ -9,21 +9,20 @@ import os
 import re
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import trio
 
-from etcdq import cli, connect
+from etcdq import connect
 from etcdq.cli.lines import READ_BYTES
-from tests.support.processes import clean_environment, run_etcdq
+from tests.support.command_line import Run, command, outcome, runner
+from tests.support.command_line import start as start_etcdq
+from tests.support.processes import run_etcdq
 
 TIMEOUT_S = 60.0
 UUID_FORM = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
@@ -43,42 +42,12 @@ def etcdq(
     """Return a function that runs `etcdq` with ETCDQ_ENDPOINTS set."""
     monkeypatch.setenv("ETCDQ_ENDPOINTS", endpoint)
 
-    def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        (tmp_path / "stdin").write_text(stdin)
-        capfd.readouterr()
-        with (tmp_path / "stdin").open() as file, monkeypatch.context() as context:
-            context.setattr(sys, "argv", ["etcdq", *arguments])
-            context.setattr(sys, "stdin", file)
-            with pytest.raises(SystemExit) as ended:
-                cli.main()
-        stdout, stderr = capfd.readouterr()
-        code = ended.value.code
-        assert code is None or isinstance(code, int)
-        return subprocess.CompletedProcess(arguments, code or 0, stdout, stderr)
-
-    return run
-
-
-def command(*arguments: str) -> list[str]:
-    """Return the command line; warnings are errors there too."""
-    return [sys.executable, "-W", "error", "-m", "etcdq", *arguments]
-
-
-def outcome(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
-    """Return exit code, standard output and standard error."""
-    return done.returncode, done.stdout, done.stderr
+    return runner(monkeypatch, capfd, tmp_path)
 
 
 def start(endpoint: str, *arguments: str, stdin: int | None = None) -> subprocess.Popen[str]:
     """Start `etcdq` and leave it running."""
-    return subprocess.Popen(
-        command(*arguments),
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean_environment(ETCDQ_ENDPOINTS=endpoint),
-    )
+    return start_etcdq(*arguments, stdin=stdin, ETCDQ_ENDPOINTS=endpoint)
 
 
 def test_produce_and_consume(etcdq: Run) -> None:

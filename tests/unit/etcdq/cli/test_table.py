@@ -42,3 +42,12 @@ def test_json_bytes() -> None:
     """Bytes are always there as base64, and as text if they are text."""
     assert json_bytes("body", b"hi") == {"body": "hi", "body_base64": "aGk="}
     assert json_bytes("body", b"\xff") == {"body": None, "body_base64": "/w=="}
+
+
+def test_aligned_as_told() -> None:
+    """Texts may be aligned to the right too."""
+    assert table(("A", "B"), [("x", "10"), ("yy", "-")], [False, True]).split("\n") == [
+        "A    B",
+        "x   10",
+        "yy   -",
+    ]
