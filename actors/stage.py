@@ -63,7 +63,8 @@ class Stage:
         """The deadlines of each key that are in the heap, the next one last."""
         self._ticket = 0
         self.aliases: Callable[[Any], Any] | None = None
-        """Finds the key behind a key that has no core, such as the queue of a job's id."""
+        """Finds the key behind a key that has no core, such as the queue of a job's id; None if
+        that is nobody's."""
 
     def run(self, batch: Iterable[tuple[Any, Any]], now_s: float) -> Outcome:
         """Step every message, settle every core that was touched or is due.
@@ -135,9 +136,15 @@ class Stage:
             outcome.add(effect)
 
     def _find(self, key: Any) -> tuple[Any, Core]:
-        """Return the key behind an alias, and its core; born if there is none."""
+        """Return the key behind an alias, and its core; born if there is none.
+
+        An alias of nobody gets a core for one message, since it may name somebody at the next.
+        """
         if self.aliases is not None:
-            key = self.aliases(key)
+            known = self.aliases(key)
+            if known is None:
+                return None, self._birth(key)
+            key = known
         core = self.cores.get(key)
         if core is None:
             core = self.cores[key] = self._birth(key)

@@ -164,8 +164,10 @@ class Node:
         return core.face(trio.current_time()) if type(core) is QueueCore else None
 
     def _queue_of_job(self, key: Any) -> Any:
-        job = self._context.directory.get(key) if type(key) is int else None
-        return key if job is None else job.queue
+        if type(key) is not int:
+            return key
+        job = self._context.directory.get(key)
+        return None if job is None else job.queue
 
     def _bear_key_space(self, _key: str) -> Core:
         return self._key_space

@@ -3,13 +3,13 @@
 from typing import Any
 
 from etcdq.actors.core import NEVER_S
-from etcdq.actors.effect import Effect, Reply, Stop, Tell
+from etcdq.actors.effect import Effect, Reply, Tell
 from etcdq.actors.errors import NoSuchJobError
 from etcdq.actors.queue.tube_messages import ClaimJob, Granted
 
 
 class NoJobCore:
-    """Stands in for the queue of a job whose id nobody has, for one batch.
+    """Stands in for the queue of a job whose id nobody has, for one message.
 
     Args:
         job_id: the id that was asked for.
@@ -25,8 +25,8 @@ class NoJobCore:
         return [Reply(message.to, self._error)]
 
     def settle(self, now_s: float) -> list[Effect]:
-        """Go."""
-        return [Stop()]
+        """Nothing: no message but the one finds it."""
+        return []
 
     def next_deadline_s(self) -> float:
         """Never."""

@@ -52,7 +52,9 @@ def claim(queue: QueueState, message: t.Claim, now_s: float) -> list[Effect]:
 
 def claim_job(queue: QueueState, message: t.ClaimJob, now_s: float) -> list[Effect]:
     """Reserve this job wherever it is, but in someone's hands or behind its key or group."""
-    job = queue.context.directory[message.job_id]
+    job = queue.context.directory.get(message.job_id)
+    if job is None:  # deleted since the worker looked
+        return [Tell(message.worker.handle, t.Granted(queue.name, ()))]
     key = key_wanted(job)
     tags = tags_of(job)
     free = job.state is not RESERVED and not (key and queue.context.slots.is_full(key))

@@ -46,6 +46,13 @@ class WorkerStatistics(Message, frozen=True, gc=False):
     parked: int
 
 
+class _Passed(Message, frozen=True, gc=False):
+    """Told to itself behind what it passed on; meanwhile it stands in the place of a reserve."""
+
+
+_PASSED = _Passed()
+
+
 class WorkerCore:
     """The worker of one connection.
 
@@ -107,7 +114,10 @@ class WorkerCore:
 
     def step(self, message: Any, now_s: float) -> list[Effect]:
         """Take one message of its session, or of a queue."""
-        return self._STEPS[type(message)](self, message, now_s)
+        effects = self._STEPS[type(message)](self, message, now_s)
+        if self._parked and self._current is None:
+            self._go_on(effects, now_s)
+        return effects
 
     def settle(self, now_s: float) -> list[Effect]:
         """Answer a reserve whose time is over, or whose connection is about to lose a job."""
@@ -115,9 +125,10 @@ class WorkerCore:
             return [Stop()]
         if not self._waits or now_s < self.next_deadline_s():
             return []
-        if now_s >= self._soon_s:
-            return self._answer(w.DeadlineSoon(), now_s)
-        return self._answer(w.TimedOut(), now_s)
+        value = w.DeadlineSoon() if now_s >= self._soon_s else w.TimedOut()
+        effects = self._answer(value)
+        self._go_on(effects, now_s)
+        return effects
 
     def next_deadline_s(self) -> float:
         """Return when a reserve that waits must be answered."""
@@ -151,14 +162,17 @@ class WorkerCore:
         return self._begin(message, now_s)
 
     def _then(self, message: w.Then, now_s: float) -> list[Effect]:
-        if self._current is not None:
-            self._parked.append(message)
-            return []
-        return [Tell(message.handle, message.message)]
+        self._parked.append(message)
+        return []
+
+    def _passed(self, message: "_Passed", now_s: float) -> list[Effect]:
+        if self._current is message:
+            self._current = None
+        return []
 
     def _hang_up(self, message: w.HangUp, now_s: float) -> list[Effect]:
         self._hung_up = True
-        return self._answer(w.TimedOut(), now_s) if self._waits else []
+        return self._answer(w.TimedOut()) if self._waits else []
 
     def _leave(self, message: w.Leave, now_s: float) -> list[Effect]:
         effects = self._forget() if self._waits else []
@@ -178,7 +192,7 @@ class WorkerCore:
             job_id = message.job_id
             job = self._context.directory.get(job_id)
             if job is None:
-                return self._answer(_no_job(job_id), now_s)
+                return self._answer(_no_job(job_id))
             return [self._tell(job.queue, ClaimJob(self._address, self._reserver, job_id))]
         if type(message) is w.Reserve and message.timeout_s is not None:
             self._deadline_s = now_s + message.timeout_s
@@ -214,12 +228,12 @@ class WorkerCore:
 
     def _find_nothing(self, now_s: float) -> list[Effect]:
         if type(self._current) is w.ReserveBatch:
-            return self._answer(w.Reserved(tuple(self._grants)), now_s)
+            return self._answer(w.Reserved(tuple(self._grants)))
         self._soon_s = self._soonest_s() - limits.DEADLINE_SOON_S
         if now_s >= self._soon_s:
-            return self._answer(w.DeadlineSoon(), now_s)
+            return self._answer(w.DeadlineSoon())
         if self._hung_up or now_s >= self._deadline_s:
-            return self._answer(w.TimedOut(), now_s)
+            return self._answer(w.TimedOut())
         self._waits = True
         wait = Wait(self._address, self._reserver.connection)
         return [self._tell(tube, wait) for tube in self._watching]
@@ -237,11 +251,11 @@ class WorkerCore:
         current = self._current
         if type(current) is w.ReserveThis:
             value = w.Reserved(grants) if grants else _no_job(current.job_id)
-            return self._answer(value, now_s)
+            return self._answer(value)
         if type(current) is w.ReserveBatch:
             self._grants += grants
             if len(self._grants) == current.count:
-                return self._answer(w.Reserved(tuple(self._grants)), now_s)
+                return self._answer(w.Reserved(tuple(self._grants)))
             return self._look(now_s)
         if not grants:
             return self._look(now_s)
@@ -249,7 +263,7 @@ class WorkerCore:
         for one in grants[:-1]:  # those behind it in the row have theirs, too
             effects.append(Reply(self._current.to, w.Reserved((one,))))
             self._current = self._parked.popleft()
-        return effects + self._answer(w.Reserved(grants[-1:]), now_s)
+        return effects + self._answer(w.Reserved(grants[-1:]))
 
     def _invited(self, message: Invite, now_s: float) -> list[Effect]:
         if self._claiming:
@@ -258,21 +272,36 @@ class WorkerCore:
             return [self._tell(message.queue, Forget(self._reserver.connection))]
         return self._look(now_s)
 
-    def _answer(self, value: Any, now_s: float) -> list[Effect]:
-        """Answer the reserve, and go on with what waits behind it."""
+    def _answer(self, value: Any) -> list[Effect]:
+        """Answer the reserve."""
         effects = self._forget() if self._waits else []
         effects.append(Reply(self._current.to, value))
         self._current = None
         self._claiming = False
         self._grants = []
         self._deadline_s = self._soon_s = NEVER_S
-        while self._parked and self._current is None:
-            message = self._parked.popleft()
-            if type(message) is w.Then:
-                effects.append(Tell(message.handle, message.message))
-            else:
-                effects += self._begin(message, now_s)
         return effects
+
+    def _go_on(self, effects: list[Effect], now_s: float) -> None:
+        """Take what waits here, until a reserve is not answered at once.
+
+        A message that is passed on is stepped behind what the batch has: a reserve behind it waits
+        for that, until a message to ourselves, told behind it, comes back.
+        """
+        parked = self._parked
+        passes = False
+        while parked and self._current is None:
+            if type(parked[0]) is w.Then:
+                then = parked.popleft()
+                effects.append(Tell(then.handle, then.message))
+                passes = True
+            elif passes:
+                break
+            else:
+                effects += self._begin(parked.popleft(), now_s)
+        if passes:
+            self._current = _PASSED
+            effects.append(Tell(self._address.handle, _PASSED))
 
     def _forget(self) -> list[Effect]:
         self._waits = False
@@ -316,6 +345,7 @@ class WorkerCore:
         w.ReserveBatch: _reserve,
         w.ReserveThis: _reserve,
         w.Then: _then,
+        _Passed: _passed,
         w.HangUp: _hang_up,
         w.Leave: _leave,
         Granted: _granted,

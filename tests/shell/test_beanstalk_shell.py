@@ -64,6 +64,47 @@ async def test_a_reserve_waits(world: BeanstalkWorld) -> None:
     assert trio.current_time() == 9.0
 
 
+@with_a_node
+async def test_one_packet_is_done_in_order(world: BeanstalkWorld) -> None:
+    """Each command sees what those before it did, also behind reserves that are not answered."""
+    client = await world.connect()
+    said = await client.ask(
+        b"reserve-with-timeout 0\r\n" + PUT + b"reserve-with-timeout 0\r\n"
+        b"release 1 0 0\r\nreserve-with-timeout 0\r\ndelete 1\r\nreserve-with-timeout 0\r\n"
+        b"delete 2\r\n" + PUT + b"delete 2\r\nreserve-job 3\r\n" + PUT + b"reserve-job 3\r\n"
+        b"delete 3\r\nquit\r\n"
+    )
+    assert said.split(b"\r\n") == [
+        *(b"TIMED_OUT", b"INSERTED 1", b"RESERVED 1 1", b"x"),
+        *(b"RELEASED", b"RESERVED 1 1", b"x", b"DELETED", b"TIMED_OUT"),
+        *(b"NOT_FOUND", b"INSERTED 2", b"DELETED", b"NOT_FOUND", b"INSERTED 3"),
+        *(b"RESERVED 3 1", b"x", b"DELETED", b""),
+    ]
+
+
+@with_a_node
+async def test_thousands_of_reserves_behind_one_that_waits(world: BeanstalkWorld) -> None:
+    """They are all answered when that one is."""
+    client, other = await world.connect(), await world.connect()
+    await client.ask(b"reserve\r\n" + b"reserve-with-timeout 0\r\n" * 2_500)
+    await other.ask(PUT)
+    assert await client.hear() == b"RESERVED 1 1\r\nx\r\n" + b"TIMED_OUT\r\n" * 2_500
+
+
+@with_a_node
+async def test_a_job_deleted_under_ones_hands(world: BeanstalkWorld) -> None:
+    """Of two that name a job in the same moment, one has it."""
+    one, two = await world.connect(), await world.connect()
+    await one.ask(PUT)
+    await one.say(b"reserve-job 1\r\n")
+    await two.say(b"delete 1\r\n")
+    heard = {await one.hear(), await two.hear()}
+    assert heard in (
+        {b"RESERVED 1 1\r\nx\r\n", b"NOT_FOUND\r\n"},
+        {b"NOT_FOUND\r\n", b"DELETED\r\n"},
+    )
+
+
 # ends ---------------------------------------------------------------------------------------
 
 
