@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import processes
-from bench.experiments import EXPERIMENTS, FULL, Experiment, Extent, Figures, warm_up
+from bench import experiments, processes, tube_experiments
+from bench.experiments import Experiment, Extent, Figures
 from bench.report import Results, busy_generators, table, write_json
 
 _SETTLE_S = 0.1
@@ -20,12 +20,15 @@ _SETTLE_S = 0.1
 
 _RESULTS = Path(__file__).parent / "results"
 
+_USUAL = (*experiments.EXPERIMENTS, *tube_experiments.EXPERIMENTS)
+_FULL = (*_USUAL, *experiments.FULL, *tube_experiments.FULL)
+
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    names = ", ".join(experiment.name for experiment in (*EXPERIMENTS, *FULL))
+    names = ", ".join(experiment.name for experiment in _FULL)
     parser.add_argument("--quick", action="store_true", help="one short repetition, under 60 s")
-    parser.add_argument("--full", action="store_true", help="also 1,000,000 waiting messages")
+    parser.add_argument("--full", action="store_true", help="also 1,000,000 waiting jobs")
     parser.add_argument("--repetitions", type=int, metavar="N", help="odd; 3 if not given")
     parser.add_argument(
         "--only", metavar="ROWS", help=f"comma-separated beginnings of names among: {names}"
@@ -42,16 +45,27 @@ def _arguments() -> argparse.Namespace:
 
 def _choose(arguments: argparse.Namespace) -> list[Experiment]:
     if arguments.only is None:
-        return [*EXPERIMENTS, *FULL] if arguments.full else list(EXPERIMENTS)
+        return list(_FULL if arguments.full else _USUAL)
     beginnings = tuple(filter(None, arguments.only.split(",")))
-    return [each for each in (*EXPERIMENTS, *FULL) if each.name.startswith(beginnings)]
+    return [
+        each
+        for each in _FULL
+        if any(name.startswith(beginnings) for name in (each.name, *each.rows))
+    ]
 
 
 def _extent(quick: bool) -> Extent:
     # The generator keeps to the last CPU; servers go where the scheduler lets them.
     pin = str(max(os.sched_getaffinity(0)))
     if quick:
-        return Extent(pin, seconds=0.4, waiting=50_000, probe_calls=1_000, client_messages=200)
+        return Extent(
+            pin,
+            seconds=0.4,
+            waiting=50_000,
+            keyed=5_000,
+            probe_calls=1_000,
+            client_messages=200,
+        )
     return Extent(pin)
 
 
@@ -73,13 +87,20 @@ class _Servers:
         if kind not in self._shared:
             try:
                 server = self._stack.enter_context(processes.started(kind))
-                warm_up(server, extent)
+                _warm_up(server, extent)
                 self._shared[kind] = server
             except RuntimeError as error:
                 print(error, file=sys.stderr)
                 self._refused[kind] = "it did not start, see above"
                 raise RuntimeError(self._refused[kind]) from error
         return experiment.measure(self._shared[kind], extent)
+
+
+def _warm_up(server: processes.Server, extent: Extent) -> None:
+    if server.port:
+        experiments.warm_up(server, extent)
+    if server.beanstalk_port:
+        tube_experiments.warm_up(server, extent)
 
 
 def _run(chosen: list[Experiment], extent: Extent, repetitions: int) -> Results:
@@ -107,6 +128,7 @@ def _about(arguments: argparse.Namespace, extent: Extent, seconds: float) -> dic
         ["git", "describe", "--always", "--dirty"], cwd=here, capture_output=True, text=True
     )
     etcd = subprocess.run(["etcd", "--version"], capture_output=True, text=True)
+    beanstalkd = subprocess.run(["beanstalkd", "-v"], capture_output=True, text=True)
     return {
         "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "took_s": round(seconds),
@@ -114,6 +136,7 @@ def _about(arguments: argparse.Namespace, extent: Extent, seconds: float) -> dic
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
         "etcd": etcd.stdout.partition("\n")[0],
+        "beanstalkd": beanstalkd.stdout.strip(),
         "commit": commit.stdout.strip(),
         "repetitions": arguments.repetitions,
         "seconds_each": extent.seconds,

@@ -23,6 +23,7 @@ class Extent:
     pin: str
     seconds: float = 0.8
     waiting: int = 200_000
+    keyed: int = 100_000
     watchers: int = 10_000
     probe_calls: int = 5_000
     client_messages: int = 500
@@ -35,19 +36,22 @@ Figures = dict[str, float]
 class Experiment:
     """A measurement of the servers of `kinds`. Where `fresh`, each run gets a server of its own.
 
-    `measure` returns a figure for each row it knows.
+    `measure` returns a figure for each row it knows; `rows` are those with names that do not begin
+    with its own.
     """
 
     name: str
     measure: Callable[[Server, Extent], Figures]
     kinds: tuple[str, ...] = KINDS
     fresh: bool = False
+    rows: tuple[str, ...] = ()
 
 
 _numbers = count(1)
 
 
-def _new_name() -> str:
+def new_name() -> str:
+    """Name a queue that no load of this run has used."""
     # A load leaves messages behind; on its queue the next one would measure that backlog.
     return f"bench-{next(_numbers)}"
 
@@ -64,7 +68,7 @@ def _landed(connection: Connection, key: bytes, queue: bytes | None) -> int:
 
 def _key(server: Server, *, producer: bool) -> tuple[bytes, bytes | None]:
     """A key nobody put yet, and, where it is a producer key of ours, its queue's prefix."""
-    name = _new_name()
+    name = new_name()
     if not producer:
         return b"/bench/%b" % name.encode(), None
     prefix = b"/q/%b/" % name.encode()
@@ -142,11 +146,11 @@ def _cycle(depth: int) -> Experiment:
 
     def measure(server: Server, extent: Extent) -> Figures:
         if server.ours:
-            queue = f"/q/{_new_name()}/".encode()
+            queue = f"/q/{new_name()}/".encode()
             watch = calls.watch(b"%bc/%b" % (queue, str(uuid4()).encode()))
             put_prefix = queue + b"p/"
         else:
-            put_prefix = f"/bench/{_new_name()}/".encode()
+            put_prefix = f"/bench/{new_name()}/".encode()
             watch = calls.watch(put_prefix, prefix=True)
         figures = generate(
             "cycle",
@@ -174,14 +178,14 @@ def _fill(server: Server, extent: Extent, prefix: bytes, messages: int) -> tuple
 
 def warm_up(server: Server, extent: Extent) -> None:
     """Let the server load and allocate what it needs for any load at all."""
-    queue = f"/q/{_new_name()}/".encode()
+    queue = f"/q/{new_name()}/".encode()
     generate("fill", extent.pin, port=server.port, prefix=queue + b"p/", messages=5_000)
     _purge(server, queue)
 
 
 def _waiting(server: Server, extent: Extent) -> Figures:
     warm_up(server, extent)
-    prefix = f"/q/{_new_name()}/p/".encode()
+    prefix = f"/q/{new_name()}/p/".encode()
     each, puts_per_s = _fill(server, extent, prefix, extent.waiting)
     return {"waiting-memory": each, "waiting-fill": puts_per_s}
 
@@ -195,10 +199,10 @@ def _take(server: Server, extent: Extent, queue: bytes) -> float:
 
 def _million(server: Server, extent: Extent) -> Figures:
     puts_before = _put_h2load(server, extent, producer=True, connections=8, streams=8).calls_per_s
-    small = f"/q/{_new_name()}/".encode()
+    small = f"/q/{new_name()}/".encode()
     _fill(server, extent, small + b"p/", _TAKES)
     takes_before = _take(server, extent, small)
-    large = f"/q/{_new_name()}/".encode()
+    large = f"/q/{new_name()}/".encode()
     each, _ = _fill(server, extent, large + b"p/", 1_000_000)
     puts_after = h2load.run(
         server.port,

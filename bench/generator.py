@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from bench import cycle, idle, unary
+from bench import cycle, idle, tube_rates, tube_workers, unary
 
-_BYTES = ("key", "prefix", "put_prefix", "watch")
+_BYTES = ("key", "name", "prefix", "put_prefix", "watch")
 
 
 def _idle(*, watchers: int, template: str, **arguments: Any) -> dict[str, float]:
@@ -34,6 +34,10 @@ _LOADS: dict[str, Callable[..., dict[str, float]]] = {
     "drain": cycle.drain,
     "idle": _idle,
     "client": _client,
+    "tube_rates": tube_rates.rates,
+    "tube_backlog": tube_rates.backlog,
+    "tube_jobs": tube_workers.hand_over,
+    "tube_keyed": tube_workers.keyed,
 }
 
 

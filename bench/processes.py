@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import calls
 from bench.connection import CallFailedError, Connection
+from bench.tube import AnswerError, Tube
 
 _START_S = 15
 _STOP_S = 10
@@ -21,20 +22,26 @@ _STOP_S = 10
 OURS = "etcdq"
 ETCD = "etcd"
 ETCD_NO_FSYNC = "etcd-no-fsync"
+BEANSTALKD = "beanstalkd"
 KINDS = (OURS, ETCD, ETCD_NO_FSYNC)
+BEANSTALK_KINDS = (OURS, BEANSTALKD)
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that answers on port; `ours` says which key forms it knows."""
+    """A server that answers; `ours` says which key forms and commands it knows.
+
+    `port` is that of its etcd door, `beanstalk_port` of the other; 0 where it has none.
+    """
 
     kind: str
     port: int
+    beanstalk_port: int
     pid: int
 
     @property
     def ours(self) -> bool:
-        """Whether it is an etcdq, with queues."""
+        """Whether it is an etcdq."""
         return self.kind == OURS
 
 
@@ -60,25 +67,32 @@ def _free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def _command(kind: str, folder: Path) -> tuple[list[str], int]:
-    port, peer_port = _free_ports(2)
+def _command(kind: str, folder: Path) -> tuple[list[str], int, int]:
+    """How to start it, and the ports of its doors."""
+    port, peer_port, beanstalk_port = _free_ports(3)
     client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer_port}"
     if kind == OURS:
         script = Path(sys.executable).with_name("etcdq")
-        listen = ["--listen-client-urls", client, "--listen-beanstalk", "none"]
-        return [str(script), "serve", *listen], port
+        listen = ["--listen-client-urls", client]
+        listen += ["--listen-beanstalk", f"127.0.0.1:{beanstalk_port}"]
+        return [str(script), "serve", *listen], port, beanstalk_port
+    if kind == BEANSTALKD:
+        return ["beanstalkd", "-l", "127.0.0.1", "-p", str(beanstalk_port)], 0, beanstalk_port
     command = ["etcd", "--name", "bench", "--data-dir", str(folder / "data"), "--logger", "zap"]
     command += ["--listen-client-urls", client, "--advertise-client-urls", client]
     command += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
     command += ["--initial-cluster", f"bench={peer}"]
     if kind == ETCD_NO_FSYNC:
         command.append("--unsafe-no-fsync")
-    return command, port
+    return command, port, 0
+
+
+_PACKAGES = {"etcd": "etcd-server", "h2load": "nghttp2-client", "beanstalkd": "beanstalkd"}
 
 
 def missing() -> str | None:
     """Which Debian package the bench needs and does not find, or None."""
-    for program, package in (("etcd", "etcd-server"), ("h2load", "nghttp2-client")):
+    for program, package in _PACKAGES.items():
         if shutil.which(program) is None:
             return package
     return None
@@ -94,28 +108,34 @@ def started(kind: str) -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="etcdq-bench-") as name:
         folder = Path(name)
         log = folder / "log"
-        command, port = _command(kind, folder)
+        command, port, beanstalk_port = _command(kind, folder)
         with log.open("wb") as sink:
             # A session of its own: Ctrl-C reaches the bench alone, which then ends its servers.
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
             )
+        server = Server(kind, port, beanstalk_port, process.pid)
         try:
-            _await_answer(process, port, " ".join(command), log)
-            yield Server(kind, port, process.pid)
+            _await_answer(process, server, " ".join(command), log)
+            yield server
         finally:
             _end(process)
 
 
-def _await_answer(process: subprocess.Popen[bytes], port: int, command: str, log: Path) -> None:
+def _await_answer(
+    process: subprocess.Popen[bytes], server: Server, command: str, log: Path
+) -> None:
     deadline = time.monotonic() + _START_S
     while True:
         try:
-            connection = Connection(port)
-            connection.call(calls.RANGE, calls.get(b"/bench/ready"))
-            connection.close()
+            if server.port:
+                connection = Connection(server.port)
+                connection.call(calls.RANGE, calls.get(b"/bench/ready"))
+                connection.close()
+            if server.beanstalk_port:
+                Tube(server.beanstalk_port, b"bench-ready").close()
             return
-        except (OSError, CallFailedError) as error:
+        except (OSError, CallFailedError, AnswerError) as error:
             if process.poll() is not None or time.monotonic() > deadline:
                 end = log.read_text(errors="replace")[-2000:]
                 raise RuntimeError(f"{command} did not answer ({error}):\n{end}") from error

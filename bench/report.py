@@ -1,17 +1,16 @@
 """The table and the JSON of a run."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.processes import ETCD, ETCD_NO_FSYNC, KINDS, OURS
-from bench.rows import GENERATOR, quotient, row
+from bench.processes import BEANSTALKD, ETCD, ETCD_NO_FSYNC, OURS
+from bench.rows import GENERATOR, Row, quotient, row
 
 _BUSY = 0.9
-_HEADINGS = ("row", "unit", "etcdq", "etcd", "ratio", "no fsync", "ratio", "target", "met")
+_HEADINGS = {OURS: "etcdq", ETCD: "etcd", ETCD_NO_FSYNC: "no fsync", BEANSTALKD: "beanstalkd"}
 
 
 @dataclass(slots=True)
@@ -50,35 +49,40 @@ def busy_generators(results: Results) -> list[str]:
 
 
 def table(results: Results) -> str:
-    """The table: one line a row, ratios are etcdq / etcd."""
-    lines = [_HEADINGS, *(_line(results, name) for name in results.figures)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADINGS))]
+    """A table for each set of servers, one line a row; a ratio is etcdq / the server before it."""
+    rows = [row(name) for name in results.figures]
+    tables = []
+    for kinds in dict.fromkeys(each.kinds for each in rows):
+        lines = [_line(results, each) for each in rows if each.kinds == kinds]
+        tables.append(_aligned([_headings(kinds), *lines]))
+    return "\n\n".join(tables)
+
+
+def _headings(kinds: tuple[str, ...]) -> list[str]:
+    peers = [text for kind in kinds[1:] for text in (_HEADINGS[kind], "ratio")]
+    return ["row", "unit", _HEADINGS[kinds[0]], *peers, "target", "met"]
+
+
+def _aligned(lines: list[list[str]]) -> str:
+    columns = len(lines[0])
+    widths = [max(len(line[i]) for line in lines) for i in range(columns)]
     text = []
     for line in lines:
         cells = (
             # Figures and ratios to the right, words to the left.
-            cell.rjust(width) if 2 <= i <= 6 else cell.ljust(width)
+            cell.rjust(width) if 2 <= i < columns - 2 else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(line, widths, strict=True))
         )
         text.append("  ".join(cells).rstrip())
     return "\n".join(text)
 
 
-def _line(results: Results, name: str) -> tuple[str, ...]:
-    ours, etcd, no_fsync = (results.median(name, kind) for kind in (OURS, ETCD, ETCD_NO_FSYNC))
-    this = row(name)
-    met = this.target.met(ours, etcd) if this.target else None
-    return (
-        name,
-        this.unit,
-        _figure(ours),
-        _figure(etcd),
-        _ratio(ours, etcd),
-        _figure(no_fsync),
-        _ratio(ours, no_fsync),
-        str(this.target or "-"),
-        {True: "yes", False: "NO", None: "-"}[met],
-    )
+def _line(results: Results, of: Row) -> list[str]:
+    ours, *theirs = (results.median(of.name, kind) for kind in of.kinds)
+    met = of.target.met(ours, theirs[0]) if of.target else None
+    peers = [text for value in theirs for text in (_figure(value), _ratio(ours, value))]
+    met_word = {True: "yes", False: "NO", None: "-"}[met]
+    return [of.name, of.unit, _figure(ours), *peers, str(of.target or "-"), met_word]
 
 
 def _figure(value: float | None) -> str:
@@ -98,7 +102,9 @@ def write_json(path: Path, results: Results, about: dict[str, Any]) -> None:
         name: {
             "unit": row(name).unit,
             "target": str(row(name).target) if row(name).target else None,
-            "median": {kind: results.median(name, kind) for kind in _kinds(by_kind)},
+            "median": {
+                kind: results.median(name, kind) for kind in row(name).kinds if kind in by_kind
+            },
             "all": by_kind,
         }
         for name, by_kind in results.figures.items()
@@ -111,7 +117,3 @@ def write_json(path: Path, results: Results, about: dict[str, Any]) -> None:
         "failures": results.failures,
     }
     path.write_text(json.dumps(document, indent=1) + "\n")
-
-
-def _kinds(by_kind: dict[str, list[float]]) -> Iterable[str]:
-    return (kind for kind in KINDS if kind in by_kind)

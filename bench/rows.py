@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+from bench.processes import BEANSTALK_KINDS, KINDS
+
 GENERATOR = ".generator"
 """Ends the name of a figure that is the generator's CPU share while the row was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A bound on our figure, or on its ratio to etcd as it comes.
+    """A bound on our figure, or on its ratio to the row's first peer: etcd as it comes, beanstalkd.
 
     `at_least` or `at_most` is set, not both; `aim` is what we hope for beyond it, and is not
     judged.
@@ -16,12 +18,12 @@ class Target:
 
     at_least: float | None = None
     at_most: float | None = None
-    aim: float | None = None
+    aim: float | str | None = None
     ratio: bool = True
 
-    def met(self, ours: float | None, etcd: float | None) -> bool | None:
+    def met(self, ours: float | None, theirs: float | None) -> bool | None:
         """Whether the bound is kept; None where the figures to tell are missing."""
-        value = quotient(ours, etcd) if self.ratio else ours
+        value = quotient(ours, theirs) if self.ratio else ours
         if value is None:
             return None
         if self.at_least is not None:
@@ -31,17 +33,25 @@ class Target:
 
     def __str__(self) -> str:
         sign, bound = (">=", self.at_least) if self.at_least is not None else ("<=", self.at_most)
-        aim = "" if self.aim is None else f" (aim {self.aim:g})"
-        return f"{sign} {bound:g}{'x' if self.ratio else ''}{aim}"
+        aim = "" if self.aim is None else f" (aim {self.aim})"
+        return f"{sign} {bound:,}{'x' if self.ratio else ''}{aim}"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. A figure is the median of its repetitions."""
+    """One line of a table. A figure is the median of its repetitions.
+
+    `kinds`: the servers of its table, ours first.
+    """
 
     name: str
     unit: str
     target: Target | None = None
+    kinds: tuple[str, ...] = KINDS
+
+
+def _beanstalk(name: str, unit: str, target: Target | None = None) -> Row:
+    return Row(name, unit, target, BEANSTALK_KINDS)
 
 
 ROWS = {
@@ -68,6 +78,19 @@ ROWS = {
         Row("million-takes-ratio", "after/before", Target(at_least=0.75, ratio=False)),
         Row("idle-memory", "MB", Target(at_most=60, ratio=False)),
         Row("idle-pause", "ms longest", Target(at_most=60, ratio=False)),
+        _beanstalk("bs-put-1", "puts/s", Target(at_least=0.5)),
+        _beanstalk("bs-take-1", "jobs/s", Target(at_least=0.5)),
+        _beanstalk("bs-put-100", "puts/s", Target(at_least=2, aim=4)),
+        _beanstalk("bs-take-100", "jobs/s", Target(at_least=2, aim=4)),
+        _beanstalk("bs-jobs-50", "jobs/s", Target(at_least=0.7, aim=1)),
+        _beanstalk("bs-batch-1000", "jobs/s", Target(at_least=1.5, aim="300,000/s")),
+        _beanstalk("bs-con-5", "jobs/s", Target(at_least=5_000, ratio=False)),
+        _beanstalk("bs-million-put-before", "puts/s"),
+        _beanstalk("bs-million-put-after", "puts/s"),
+        _beanstalk("bs-million-put", "after/before", Target(at_least=0.75, ratio=False)),
+        _beanstalk("bs-million-take-before", "jobs/s"),
+        _beanstalk("bs-million-take-after", "jobs/s"),
+        _beanstalk("bs-million-take", "after/before", Target(at_least=0.75, ratio=False)),
     )
 }
 

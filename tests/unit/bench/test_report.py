@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bench.processes import ETCD, ETCD_NO_FSYNC, OURS
+from bench.processes import BEANSTALKD, ETCD, ETCD_NO_FSYNC, OURS
 from bench.report import Results, busy_generators, table, write_json
 from bench.rows import GENERATOR
 
@@ -28,6 +28,25 @@ def test_the_table_shows_medians_ratios_and_whether_a_target_is_met() -> None:
     assert " ".join(memory.split()) == "waiting-memory bytes each 600 - - - - <= 512 NO"
     assert heading.index("met") == put.index("yes") == memory.index("NO")
     assert heading.index("etcdq") + len("etcdq") == put.index("60,000") + len("60,000")
+
+
+def test_beanstalk_rows_have_a_table_of_their_own() -> None:
+    """Its ratio is to beanstalkd; the rows of each table stand together."""
+    both = results()
+    both.add(OURS, {"bs-put-1": 30_000.0, "bs-con-5": 4_000.0})
+    both.add(BEANSTALKD, {"bs-put-1": 20_000.0})
+    both.add(OURS, {"idle-memory": 42.0})
+    etcd, beanstalk = table(both).split("\n\n")
+    assert [line.split()[0] for line in etcd.splitlines()] == [
+        "row",
+        "put-queue-8x8",
+        "waiting-memory",
+        "idle-memory",
+    ]
+    heading, put, keys = (" ".join(line.split()) for line in beanstalk.splitlines())
+    assert heading == "row unit etcdq beanstalkd ratio target met"
+    assert put == "bs-put-1 puts/s 30,000 20,000 1.50x >= 0.5x yes"
+    assert keys == "bs-con-5 jobs/s 4,000 - - >= 5,000 NO"
 
 
 def test_small_figures_keep_their_fraction() -> None:

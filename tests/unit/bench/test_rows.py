@@ -31,6 +31,8 @@ def test_a_target_says_its_bound() -> None:
     """An x marks a ratio; the aim is said and not judged."""
     assert str(Target(at_least=2.5, aim=4)) == ">= 2.5x (aim 4)"
     assert str(Target(at_most=512, ratio=False)) == "<= 512"
+    assert str(Target(at_least=5_000, ratio=False)) == ">= 5,000"
+    assert str(Target(at_least=1.5, aim="300,000/s")) == ">= 1.5x (aim 300,000/s)"
 
 
 def test_no_quotient_without_two_figures() -> None:

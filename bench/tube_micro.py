@@ -1,0 +1,255 @@
+"""µs of CPU per job through beanstalk sessions, workers and queue, without sockets and Trio.
+
+    python -m bench.tube_micro [--profile NAME]
+
+Each figure is the best of many rounds, because other programs on the machine can only make a round
+slower. Prints, asserts nothing but that every job was taken. What a profile shows of a name is its
+share, not its µs.
+"""
+
+import cProfile
+import gc
+import pstats
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bench import tube
+from etcdq.actors.core import Core
+from etcdq.actors.effect import Tell
+from etcdq.actors.mailbox import KeyedHandle, Mailbox
+from etcdq.actors.message import Address
+from etcdq.actors.queue.context import Numbers, QueueContext
+from etcdq.actors.queue.core import QueueCore
+from etcdq.actors.queue.nobody import NoJobCore
+from etcdq.actors.queue.tube_messages import Face
+from etcdq.actors.stage import Stage
+from etcdq.actors.worker.core import WorkerCore
+from etcdq.server.beanstalk.door import BeanstalkDoor
+from etcdq.server.beanstalk.session import Session
+
+_ROUND_S = 2.0
+_NOW_S = 1.0
+
+
+class Node:
+    """The queues and workers of a node as `server/node.py` makes them, less Trio."""
+
+    def __init__(self) -> None:
+        self.inbox: Mailbox[tuple[Any, Any]] = Mailbox()
+        self._handles: dict[bytes, KeyedHandle] = {}
+        self._context = QueueContext(
+            b"1", Mailbox(), Numbers(1), queue=self._queue, face=self._face
+        )
+        self.stage = Stage(self._bear)
+        self.stage.aliases = self._queue_of_job
+        self.stage.home = self.inbox
+        self._connections = 0
+        self.door = BeanstalkDoor(
+            queue=self._queue,
+            job=lambda job_id: KeyedHandle(self.inbox, job_id),
+            worker=lambda connection: KeyedHandle(self.inbox, ("worker", connection)),
+            tubes=_unused,
+            totals=_unused,
+            group=_unused,
+            facts=_unused,
+            set_draining=_unused,
+            new_connection=self._new_connection,
+            spend_job_id=_unused,
+        )
+
+    def turn(self) -> None:
+        """Let the actors take what was posted, and post what they answer."""
+        outcome = self.stage.run(self.inbox.take(), _NOW_S)
+        for reply in outcome.replies:
+            reply.to.handle.post(reply)
+        for effect in outcome.publications:
+            assert type(effect) is Tell, effect
+            effect.handle.post(effect.message)
+
+    def _queue(self, name: bytes) -> KeyedHandle:
+        handle = self._handles.get(name)
+        if handle is None:
+            handle = self._handles[name] = KeyedHandle(self.inbox, name)
+        return handle
+
+    def _new_connection(self) -> int:
+        self._connections += 1
+        return self._connections
+
+    def _face(self, name: bytes) -> Face | None:
+        core = self.stage.cores.get(name)
+        return core.face(_NOW_S) if type(core) is QueueCore else None
+
+    def _queue_of_job(self, key: Any) -> Any:
+        job = self._context.directory.get(key) if type(key) is int else None
+        return key if job is None else job.queue
+
+    def _bear(self, key: Any) -> Core:
+        if type(key) is bytes:
+            return QueueCore(key, self._context)
+        if type(key) is int:
+            return NoJobCore(key)
+        worker = Address(KeyedHandle(self.inbox, key), None)
+        return WorkerCore(key[1], worker, self._context, lambda: 0.0)
+
+
+def _unused(*_: Any) -> Any:
+    raise NotImplementedError
+
+
+class Connection:
+    """A session and its mailbox."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._mailbox: Mailbox[Any] = Mailbox()
+        self._session = Session(node.door, self._mailbox)
+
+    def ask(self, commands: bytes) -> bytes:
+        """Take commands, as a packet brings them, through all turns; return what is answered."""
+        self._session.receive(commands, _NOW_S)
+        while len(self._node.inbox):
+            self._node.turn()
+            self._session.hear(self._mailbox.take())
+        return self._session.take_output()
+
+    def hear(self) -> bytes:
+        """What is answered because of others."""
+        self._session.hear(self._mailbox.take())
+        return self._session.take_output()
+
+
+Work = Callable[[], dict[str, tuple[float, int]]]
+"""One round: the seconds and jobs of each figure."""
+
+
+def _pipelined(depth: int) -> Work:
+    connection = Connection(Node())
+    puts, reserves = tube.put() * depth, tube.RESERVE_NOW * depth
+    times = max(1, 200 // depth)
+
+    def work() -> dict[str, tuple[float, int]]:
+        jobs = times * depth
+        put_s = _timed(lambda: connection.ask(puts), times)
+        deletes: list[bytes] = []
+
+        def reserve() -> None:
+            deletes.append(tube.deletes(connection.ask(reserves), depth))
+
+        reserve_s = _timed(reserve, times)
+        delete_s = _timed(lambda: connection.ask(deletes.pop()), times)
+        return {
+            f"put, {depth} in a packet": (put_s, jobs),
+            f"reserve, {depth} in a packet": (reserve_s, jobs),
+            f"delete, {depth} in a packet": (delete_s, jobs),
+        }
+
+    return work
+
+
+def _batch(jobs: int) -> Work:
+    connection = Connection(Node())
+    puts, reserve = tube.put() * jobs, b"reserve-batch %d\r\n" % jobs
+
+    def work() -> dict[str, tuple[float, int]]:
+        connection.ask(puts)
+        answers: list[bytes] = []
+        reserve_s = _timed(lambda: answers.append(connection.ask(reserve)), 1)
+        delete = tube.delete_batch(answers[0], jobs)
+        delete_s = _timed(lambda: answers.append(connection.ask(delete)), 1)
+        assert answers[1] == b"DELETED_BATCH %d 0\r\n" % jobs, answers[1]
+        return {
+            f"reserve-batch of {jobs}": (reserve_s, jobs),
+            f"delete-batch of {jobs}": (delete_s, jobs),
+        }
+
+    return work
+
+
+def _waiting(workers: int) -> Work:
+    """One producer, whose jobs find reserves that wait."""
+    node = Node()
+    producer = Connection(node)
+    waiting = [Connection(node) for _ in range(workers)]
+    for connection in waiting:
+        connection.ask(tube.RESERVE)
+    put = tube.put()
+
+    def round_() -> None:
+        for connection in waiting:
+            producer.ask(put)
+            connection.ask(b"delete %b\r\n" % tube.job_id(connection.hear()))
+            connection.ask(tube.RESERVE)
+
+    return lambda: {f"put to one of {workers} that wait": (_timed(round_, 1), workers)}
+
+
+def _keyed(keys: int, workers: int) -> Work:
+    """Workers that take turns on few concurrency keys: most of them wait."""
+    node = Node()
+    producer = Connection(node)
+    crew = [Connection(node) for _ in range(workers)]
+    for connection in crew:
+        connection.ask(tube.RESERVE)
+    packet = b"".join(tube.put(b" con:key-%d" % key) for key in range(keys)) * 20
+
+    def take_all() -> None:
+        done = 0
+        while done < 20 * keys:
+            for connection in crew:
+                answer = connection.hear()
+                if answer:
+                    connection.ask(b"delete %b\r\n" % tube.job_id(answer))
+                    connection.ask(tube.RESERVE)
+                    done += 1
+
+    def work() -> dict[str, tuple[float, int]]:
+        producer.ask(packet)
+        return {f"{keys} concurrency keys, {workers} workers": (_timed(take_all, 1), 20 * keys)}
+
+    return work
+
+
+def _timed(work: Callable[[], object], times: int) -> float:
+    began_s = time.process_time()
+    for _ in range(times):
+        work()
+    return time.process_time() - began_s
+
+
+_WORKS: dict[str, Callable[[], Work]] = {
+    "one": lambda: _pipelined(1),
+    "pipelined": lambda: _pipelined(100),
+    "batch": lambda: _batch(1_000),
+    "waiting": lambda: _waiting(25),
+    "keyed": lambda: _keyed(5, 16),
+}
+
+
+def _best(work: Work) -> dict[str, float]:
+    """Return µs per job of each figure."""
+    best: dict[str, float] = {}
+    end_s = time.perf_counter() + _ROUND_S
+    while time.perf_counter() < end_s:
+        for name, (spent_s, jobs) in work().items():
+            best[name] = min(best.get(name, 1e9), spent_s / jobs * 1e6)
+    return best
+
+
+def main() -> None:
+    """Print a line for each figure, or the profile of one kind of work."""
+    gc.freeze()
+    if "--profile" in sys.argv:
+        profile = cProfile.Profile()
+        profile.runcall(_best, _WORKS[sys.argv[-1]]())
+        pstats.Stats(profile).sort_stats("tottime").print_stats(30)
+        return
+    for make in _WORKS.values():
+        for name, us in _best(make()).items():
+            print(f"{name}: {us:.2f} µs per job")
+
+
+if __name__ == "__main__":
+    main()
