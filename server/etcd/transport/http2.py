@@ -137,8 +137,7 @@ class Connection(Control):
         pos, size, got = 0, len(data), 0
         streams, cache, events = self._streams, self._decoder.cache, self._events
         bytes_max = self._message_bytes_max
-        begun: dict[int, Head] = {}
-        """Plain calls whose headers are in `data` and whose message is not yet."""
+        begun: dict[int, Head] = {}  # plain calls whose message did not come right behind
         while size - pos >= 9:
             word, flags, stream_id = _FRAME_HEAD(data, pos)
             if word > _WORD_MAX:
