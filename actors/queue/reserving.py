@@ -2,7 +2,8 @@
 
 A worker (`actors/worker/`) that sees a job here claims it. Who finds none waits, and is invited
 when there is one. Jobs that are there while others wait are spoken for: a claim of one that was
-not invited is refused, so nobody is overtaken.
+not invited is refused, so nobody is overtaken. Neither is a consumer of the etcd door: what one
+could take is offered at the end of the batch, and until then a claim gets one job, in its turn.
 """
 
 from etcdq.actors import limits
@@ -26,6 +27,8 @@ def face(queue: QueueState, now_s: float) -> t.Face | None:
     waiting = queue.waiting
     if head is None or (len(waiting) and not waiting.invited):
         return None
+    if not waiting.invited and queue.consumers_next and _is_open_to_watches(queue):
+        return None
     timing = queue.timing
     place = (head.priority, head.index)
     if timing is None:
@@ -43,11 +46,24 @@ def claim(queue: QueueState, message: t.Claim, now_s: float) -> list[Effect]:
         waiting.drop(reserver.connection)
     grants: tuple[t.Grant, ...] = ()
     if (invited or not len(waiting)) and now_s >= queue.paused_until_s:
-        jobs = queue.places.line.take(message.count, limits.JOB_BYTES_ALL, message.limit)
+        count = message.count
+        if _is_open_to_watches(queue):
+            count = 1 if invited or not queue.consumers_next else 0
+        jobs = queue.places.line.take(count, limits.JOB_BYTES_ALL, message.limit)
         grants = tuple([_grant(queue, job, reserver, now_s) for job in jobs])
     if grants:
         queue.consumers_next = True
     return [Tell(message.worker.handle, t.Granted(queue.name, grants))]
+
+
+def _is_open_to_watches(queue: QueueState) -> bool:
+    """Return whether a consumer could be offered the job at the head now."""
+    if not len(queue.roster) or queue.offering is not None:
+        return False
+    head = queue.places.line.head()
+    if head is None or queue.is_oversized(len(head.body)):
+        return False
+    return queue.roster.first_open(len(head.body)) is not None
 
 
 def claim_job(queue: QueueState, message: t.ClaimJob, now_s: float) -> list[Effect]:

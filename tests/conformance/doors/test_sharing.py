@@ -212,3 +212,32 @@ async def test_consumers_count_as_watching_and_waiting(world: World) -> None:
     assert await counts() == ["2", "2"]
     await one.cancel()
     assert await counts() == ["1", "1"]
+
+
+@memory
+async def test_a_watch_that_waits_is_before_a_later_reserve(world: World) -> None:
+    """A put and a reserve in one packet: the job is the watch's that waited before the reserve."""
+    a = await world.connect()
+    watch = await a.watch(f"/q/jobs/c/{ONE}")
+    b = await beanstalk(world, "use jobs", "watch jobs")
+
+    reply = await b.say("put 0 0 60 1", "x", "reserve-with-timeout 0")
+
+    assert reply == "INSERTED 1\r\nTIMED_OUT"
+    assert await watch.values() == ["x"]
+
+
+@memory
+async def test_turns_within_one_packet(world: World) -> None:
+    """A batch takes no more than its turn where a watch waits; what it leaves goes on in turns."""
+    a = await world.connect()
+    b = await beanstalk(world, "use jobs", "watch jobs")
+    watch = await a.watch(f"/q/jobs/c/{ONE}")
+    await b.put("1")
+    puts = [line for body in "23456" for line in ("put 0 0 60 1", body)]
+    reply = await b.say(*puts, "reserve-batch 2", "reserve", "reserve")
+
+    assert await watch.values() == ["1", "3", "6"]
+    assert reply.replace("\r\n", " ").partition("INSERTED 6 ")[2] == (
+        "RESERVED_BATCH 1 RESERVED 2 1 2 RESERVED 4 1 4 RESERVED 5 1 5"
+    )
