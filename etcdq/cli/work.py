@@ -9,7 +9,7 @@ import click
 import trio
 
 from etcdq import beanstalk
-from etcdq.beanstalk import Client, EtcdqError, Job, TimedOutError
+from etcdq.beanstalk import Client, EtcdqError, Job, NotFoundError, TimedOutError
 from etcdq.cli.beanstalk import DEFAULT_TUBE, address_option, answer_due, tube_option
 from etcdq.cli.client import run_told
 from etcdq.cli.work_job import Attempt
@@ -118,8 +118,12 @@ class Crew:
         return None
 
     async def _do(self, client: Client, job: Job) -> None:
-        with answer_due(client):
-            attempt = Attempt(client, job, await client.stats_job(job.job_id), self.tries)
+        try:
+            with answer_due(client):
+                figures = await client.stats_job(job.job_id)
+        except NotFoundError:
+            return  # its tube was flushed, or it has expired already
+        attempt = Attempt(client, job, figures, self.tries)
         with trio.CancelScope() as scope, _among(self.running, scope):
             await attempt.run()
         if scope.cancelled_caught:

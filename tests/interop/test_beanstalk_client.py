@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 import trio
 
 from etcdq import beanstalk
 from etcdq.beanstalk import Client, DeletedBatch, Inserted, Job, ReserveMode
+from tests.support.processes import run_etcdq
 
 Call = Callable[[Client], Awaitable[object]]
 
@@ -49,6 +51,15 @@ async def test_life_of_a_job(beanstalk_address: str, tube: str) -> None:
         await client.delete(job.job_id)
         with pytest.raises(beanstalk.NotFoundError):
             await client.peek(job.job_id)
+
+
+async def test_unix_socket(tmp_path: Path) -> None:
+    """A server may be reached by a path."""
+    address = f"unix:{tmp_path}/q.sock"
+    with run_etcdq("--listen-beanstalk", address):
+        async with beanstalk.connect(address) as client:
+            assert await client.list_tubes() == ["default"]
+            assert client.address == f"unix://{tmp_path}/q.sock"
 
 
 async def test_order_and_tubes(beanstalk_address: str, tube: str) -> None:
