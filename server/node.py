@@ -159,9 +159,9 @@ class Node:
     def _worker(self, connection: int) -> KeyedHandle:
         return KeyedHandle(self._queues.mailbox, (_WORKER, connection))
 
-    def _face(self, name: bytes) -> Face | None:
+    def _face(self, name: bytes, now_s: float) -> Face | None:
         core = self._queues.stage.cores.get(name)
-        return core.face(trio.current_time()) if type(core) is QueueCore else None
+        return core.face(now_s) if type(core) is QueueCore else None
 
     def _queue_of_job(self, key: Any) -> Any:
         if type(key) is not int:

@@ -50,7 +50,7 @@ def _nobody(_name: bytes) -> Handle:
     raise LookupError("this node has no other queue to tell")
 
 
-def _faceless(_name: bytes) -> Face | None:
+def _faceless(_name: bytes, _now_s: float) -> Face | None:
     return None
 
 
@@ -74,7 +74,7 @@ class QueueContext:
         tubes: the names of the queues that exist, in the order beanstalkd lists them.
         totals: counters over all queues.
         queue: the handle of another queue.
-        face: what another queue shows, or None; read by workers.
+        face: what another queue shows at an instant, or None; read by workers.
     """
 
     node_id: bytes
@@ -93,4 +93,4 @@ class QueueContext:
     tubes: Tubes = field(default_factory=Tubes)
     totals: Totals = field(default_factory=Totals)
     queue: Callable[[bytes], Handle] = _nobody
-    face: Callable[[bytes], Face | None] = _faceless
+    face: Callable[[bytes, float], Face | None] = _faceless

@@ -34,10 +34,10 @@ class QueueCore(QueueState):
     def settle(self, now_s: float) -> list[Effect]:
         """Ripen delayed jobs, end reservations and a pause, hand out what is ready, ask to be
         reaped."""
-        if not self.exists:
-            return [Stop()]
-        self.now_s = now_s
         places = self.places
+        if not self.exists:
+            return [*self._tell_queues(), Stop()]
+        self.now_s = now_s
         if places.delays.live:
             places.ripen(now_s)
         if places.expiries.live:
@@ -76,20 +76,17 @@ class QueueCore(QueueState):
     def _serve(self) -> list[Effect]:
         """Offer or announce the jobs at the head of the line, in turns where both could be."""
         effects: list[Effect] = []
-        head = self.places.line.head()
-        while head is not None:
-            consumer = None
-            size = len(head.body)
-            if self.offering is None and not self.is_oversized(size):
-                consumer = self.roster.first_open(size)
-            waiting = self.waiting
-            if waiting.open and (consumer is None or not self.consumers_next):
+        line, waiting = self.places.line, self.waiting
+        while True:
+            job = line.offerable() if self.offering is None and len(self.roster) else None
+            consumer = self.roster.first_open(len(job.body)) if job is not None else None
+            if waiting.open and (consumer is None or not self.consumers_next) and line.head():
                 return effects + reserving.invite(self)
             if consumer is None or waiting.invited:
                 return effects
             effects += consuming.hand_out(self, consumer)
-            head = self.places.line.head() if waiting.open else None
-        return effects
+            if not waiting.open:
+                return effects
 
     def _tell_queues(self) -> list[Effect]:
         """Tell whoever waits for the slots that were freed and the groups that are complete."""

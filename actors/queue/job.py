@@ -24,6 +24,9 @@ BURIED = JobState.BURIED
 
 Change = dict[JobState, JobState]
 
+Place = tuple[int, int]
+"""Priority and index of a job: the smallest leaves first."""
+
 HAND_OUT: Change = {READY: RESERVED}
 RESERVE: Change = {READY: RESERVED, DELAYED: RESERVED, BURIED: RESERVED}
 GIVE_BACK: Change = {RESERVED: READY}
@@ -102,3 +105,14 @@ def key_of(job: Job) -> bytes:
 def tail_of(job: Job) -> bytes:
     """Return the last segment of its producer key."""
     return job.tail or b"%d" % job.job_id
+
+
+def key_wanted(job: Job) -> bytes:
+    """Return the concurrency key of which a job takes a slot while it is reserved, or nothing."""
+    tags = tags_of(job)
+    return tags.con if tags is not None else b""
+
+
+def place_of(job: Job) -> Place:
+    """Return where a ready job stands, over all queues."""
+    return job.priority, job.index

@@ -30,10 +30,11 @@ from etcdq.actors.queue.job import (
     RIPEN,
     Job,
     extra_of,
+    key_wanted,
     tags_of,
 )
 from etcdq.actors.queue.keys import Keys
-from etcdq.actors.queue.line import Line, key_wanted
+from etcdq.actors.queue.line import Line
 from etcdq.actors.queue.messages import Tags
 from etcdq.actors.queue.timers import Timers
 from etcdq.actors.queue.tube_messages import Reserver
@@ -68,7 +69,8 @@ class Places:
         self._context = context
         self.all: dict[int, Job] = {}
         self.by_key: Keys = {}
-        self.line = Line(self.all, context.slots, name)
+        offer_bytes_max = context.request_bytes_max or limits.JOB_BYTES_ALL
+        self.line = Line(self.all, context.slots, name, offer_bytes_max)
         self.delays = Timers(self.all, DELAYED)
         self.expiries = Timers(self.all, RESERVED)
         """Reservations that end by the clock: those with a TTR."""
@@ -152,7 +154,7 @@ class Places:
         return jobs
 
     def reserve(self, job: Job, holder: Reserver, now_s: float) -> None:
-        """Give a job that the line took (it is reserved) to `holder`, for its TTR."""
+        """Give a job that the line took or that was picked to `holder`, for its TTR."""
         job.holder = holder
         extra = extra_of(job)
         extra.reserves += 1
@@ -245,9 +247,10 @@ class Places:
         return len(jobs)
 
     def kick_one(self, job: Job, next_index: Callable[[], int]) -> None:
-        """Move a buried or delayed job to its place in the line, which is by its index."""
+        """Move a buried or delayed job, also one held for its group, to its place in the line."""
         extra_of(job).kicks += 1
-        if job.state is DELAYED:
+        state = job.state
+        if state is DELAYED:
             self._leave_delays(job)
             job.state = KICK[DELAYED]
             self.line.add_back(job)

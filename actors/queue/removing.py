@@ -75,7 +75,8 @@ def delete_job(queue: QueueState, message: t.DeleteJob, now_s: float) -> list[Ef
     queue.used_s = now_s
     queue.deletes_total += 1
     queue.context.totals.deletes += 1
-    return [Reply(message.to, _DONE)]
+    reply = Reply(message.to, _DONE)
+    return [reply] if queue.places.all else [reply, *queue.fade()]
 
 
 def flush(queue: QueueState, message: t.FlushTube, now_s: float) -> list[Effect]:
@@ -90,7 +91,7 @@ def flush(queue: QueueState, message: t.FlushTube, now_s: float) -> list[Effect]
     queue.deleted_total += len(jobs)
     queue.deletes_total += len(jobs)
     queue.context.totals.deletes += len(jobs)
-    return [Reply(message.to, t.Flushed(len(jobs)))]
+    return [Reply(message.to, t.Flushed(len(jobs))), *queue.fade()]
 
 
 def _remove_all(queue: QueueState, jobs: Iterable[Job], now_s: float) -> None:

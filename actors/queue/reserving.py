@@ -6,13 +6,19 @@ not invited is refused, so nobody is overtaken. Neither is a consumer of the etc
 could take is offered at the end of the batch, and until then a claim gets one job, in its turn.
 """
 
-from etcdq.actors import limits
 from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Effect, Reply, Tell
 from etcdq.actors.errors import NoSuchJobError
 from etcdq.actors.queue import tube_messages as t
-from etcdq.actors.queue.job import BURIED, DELAYED, RESERVED, Job, extra_of, tags_of
-from etcdq.actors.queue.line import key_wanted
+from etcdq.actors.queue.job import (
+    BURIED,
+    DELAYED,
+    RESERVED,
+    Job,
+    extra_of,
+    place_of,
+    tags_of,
+)
 from etcdq.actors.queue.state import QueueState
 from etcdq.actors.queue.timing import Timing
 
@@ -30,29 +36,31 @@ def face(queue: QueueState, now_s: float) -> t.Face | None:
     if not waiting.invited and queue.consumers_next and _is_open_to_watches(queue):
         return None
     timing = queue.timing
-    place = (head.priority, head.index)
     if timing is None:
-        return t.Face(place, waiting.invited, 0.0, 0)
+        return t.Face(place_of(head), waiting.invited, 0.0, 0)
     processing = timing.processing
-    return t.Face(place, waiting.invited, processing.ewma_s, processing.samples)
+    return t.Face(place_of(head), waiting.invited, processing.ewma_s, processing.samples)
 
 
 def claim(queue: QueueState, message: t.Claim, now_s: float) -> list[Effect]:
-    """Reserve jobs from the head on, if the claimer is the one whose turn it is."""
+    """Reserve jobs from the head on, if the claimer is the one whose turn it is.
+
+    Where others wait behind it it is given one job: the next is for them.
+    """
     reserver = message.reserver
     waiting = queue.waiting
-    invited = waiting.invited == reserver.connection
-    if invited:
-        waiting.drop(reserver.connection)
     grants: tuple[t.Grant, ...] = ()
-    if (invited or not len(waiting)) and now_s >= queue.paused_until_s:
-        count = message.count
+    invited = waiting.invited == reserver.connection
+    if now_s >= queue.paused_until_s and (invited or not len(waiting)):
+        count = message.count if len(waiting) <= 1 else 1
         if _is_open_to_watches(queue):
             count = 1 if invited or not queue.consumers_next else 0
-        jobs = queue.places.line.take(count, limits.JOB_BYTES_ALL, message.limit)
+        jobs = queue.places.line.reserve(count, message.limit)
         grants = tuple([_grant(queue, job, reserver, now_s) for job in jobs])
     if grants:
         queue.consumers_next = True
+    else:
+        waiting.decline(reserver.connection)
     return [Tell(message.worker.handle, t.Granted(queue.name, grants))]
 
 
@@ -68,23 +76,28 @@ def _is_open_to_watches(queue: QueueState) -> bool:
 
 def claim_job(queue: QueueState, message: t.ClaimJob, now_s: float) -> list[Effect]:
     """Reserve this job wherever it is, but in someone's hands or behind its key or group."""
-    job = queue.context.directory.get(message.job_id)
-    if job is None:  # deleted since the worker looked
-        return [Tell(message.worker.handle, t.Granted(queue.name, ()))]
-    key = key_wanted(job)
-    tags = tags_of(job)
-    free = job.state is not RESERVED and not (key and queue.context.slots.is_full(key))
-    if tags is not None and tags.aft and not queue.context.groups.is_complete(tags.aft):
-        free = False
+    context = queue.context
+    job = context.directory.get(message.job_id)  # it may be gone since the worker saw it
     grants: tuple[t.Grant, ...] = ()
-    if free:
-        queue.places.pick(job, queue.context.numbers.next_index)
+    if job is not None and _is_free(queue, job):
+        queue.places.pick(job, context.numbers.next_index)
         grants = (_grant(queue, job, message.reserver, now_s),)
     return [Tell(message.worker.handle, t.Granted(queue.name, grants))]
 
 
+def _is_free(queue: QueueState, job: Job) -> bool:
+    if job.state is RESERVED:
+        return False
+    tags = tags_of(job)
+    if tags is None:
+        return True
+    if tags.con and queue.context.slots.is_full(tags.con):
+        return False
+    return not tags.aft or queue.context.groups.is_complete(tags.aft)
+
+
 def wait(queue: QueueState, message: t.Wait, now_s: float) -> list[Effect]:
-    """Let a worker wait, behind those that wait already."""
+    """Let a worker wait, behind those that wait already; one that was invited declines."""
     queue.waiting.add(message.connection, message.worker)
     return []
 
@@ -109,7 +122,7 @@ def refer(queue: QueueState, message: t.Refer, now_s: float) -> list[Effect]:
     queue.watching += message.watching
     assert queue.using >= 0, "more connections left the queue than used it"
     assert queue.watching >= 0, "more connections left the queue than watched it"
-    return []
+    return queue.fade()
 
 
 def abandon(queue: QueueState, message: t.Abandon, now_s: float) -> list[Effect]:
@@ -163,10 +176,9 @@ def touch(queue: QueueState, message: t.TouchJob, now_s: float) -> list[Effect]:
 
 
 def kick_job(queue: QueueState, message: t.KickJob, now_s: float) -> list[Effect]:
-    """Make one buried or delayed job ready."""
+    """Make one buried or delayed job ready, also one that is held for its group; as in tuber."""
     job = queue.context.directory[message.job_id]
-    held = job.index in queue.places.held
-    if job.state not in (BURIED, DELAYED) or held:
+    if job.state not in (BURIED, DELAYED):
         text = f"job {message.job_id} is neither buried nor delayed"
         return [Reply(message.to, NoSuchJobError(text))]
     queue.places.kick_one(job, queue.context.numbers.next_index)

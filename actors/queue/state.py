@@ -71,13 +71,17 @@ class QueueState:
         self.consumers_next = True
         """Whose turn it is where consumers and waiting connections could take the next job."""
         self.idempotency: Idempotency | None = None
-        self.timing: Timing | None = None
+        self.timing: Timing | None
         self.offering: Consumer | None = None
         """Whose answer to an offer is awaited."""
-        self.pause_s = 0.0
-        self.paused_until_s = 0.0
         self.used_s = 0.0
         self.now_s = 0.0
+        self._begin_counting()
+
+    def _begin_counting(self) -> None:
+        self.pause_s = 0.0
+        self.paused_until_s = 0.0
+        self.timing = None
         self.puts_total = 0
         self.deliveries_total = 0
         self.acknowledged_total = 0
@@ -106,17 +110,18 @@ class QueueState:
         return [Tell(self.context.registry, SetRegistry(self.registry_key(), self.context.node_id))]
 
     def end(self) -> list[Effect]:
-        """Exist no longer."""
-        self.exists = False
+        """Exist no longer; one that begins again in the same batch begins anew."""
+        self.exists = self.lingers = False
         self.context.tubes.remove(self.name)
-        return self.unregister()
-
-    def unregister(self) -> list[Effect]:
-        """Be seen in the registry no longer."""
+        self._begin_counting()
         if not self.registered:
             return []
         self.registered = False
         return [Tell(self.context.registry, DropRegistry(self.registry_key()))]
+
+    def fade(self) -> list[Effect]:
+        """Exist no longer if it is a tube that nothing keeps: as in beanstalkd, at once."""
+        return self.end() if self.exists and self.idle_deadline_s() == 0.0 else []
 
     def is_needed(self) -> bool:
         """Return whether a job, a consumer or a connection keeps it alive."""

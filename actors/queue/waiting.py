@@ -1,8 +1,9 @@
 """The beanstalk connections that wait for a job of one queue, in the order in which they came.
 
-Only the first is told that there is a job (`Invite`), and nobody else until it claims or forgets:
-it may wait on many queues and take a better job elsewhere. So nobody is passed over, and no job
-is ever kept for a connection that left.
+Only the first is told that there is a job (`Invite`), and nobody else until it claims, forgets or
+says that it found nothing (`Wait`): it may wait on many queues and take a better job elsewhere, and
+the job may be gone when it looks. So nobody is passed over, and no job is ever kept for a
+connection that left.
 """
 
 from collections.abc import Iterator
@@ -33,12 +34,17 @@ class Waiting:
     def add(self, connection: int, worker: Address) -> None:
         """Let a worker wait, last; one that waits already keeps its place."""
         self._workers.setdefault(connection, worker)
+        self.decline(connection)
+
+    def decline(self, connection: int) -> None:
+        """It took nothing, keeps its place, and can be invited anew."""
+        if self.invited == connection:
+            self.invited = 0
 
     def drop(self, connection: int) -> None:
         """Let it wait no longer; the next one can be invited."""
         self._workers.pop(connection, None)
-        if self.invited == connection:
-            self.invited = 0
+        self.decline(connection)
 
     def invite(self) -> Address:
         """Return the first, who is told; there is one, and nobody is invited."""

@@ -74,11 +74,13 @@ class WorkerCore:
         "_held",
         "_held_max",
         "_hung_up",
+        "_invitations",
         "_left",
         "_mode",
         "_parked",
         "_reserver",
         "_soon_s",
+        "_time_up",
         "_waits",
         "_watching",
     )
@@ -104,6 +106,10 @@ class WorkerCore:
         self._grants: list[Grant] = []
         self._claiming = False
         self._waits = False
+        self._invitations: dict[bytes, None] = {}
+        """The queues that think it is about to claim."""
+        self._time_up = False
+        """Whether `TimeUp` is under way."""
         self._deadline_s = NEVER_S
         self._soon_s = NEVER_S
         self._parked: deque[Any] = deque()
@@ -120,19 +126,19 @@ class WorkerCore:
         return effects
 
     def settle(self, now_s: float) -> list[Effect]:
-        """Answer a reserve whose time is over, or whose connection is about to lose a job."""
+        """See whether the time of a reserve is over, or its connection is about to lose a job."""
         if self._left:
             return [Stop()]
-        if not self._waits or now_s < self.next_deadline_s():
+        if now_s < self.next_deadline_s():
             return []
-        value = w.DeadlineSoon() if now_s >= self._soon_s else w.TimedOut()
-        effects = self._answer(value)
-        self._go_on(effects, now_s)
-        return effects
+        self._time_up = True
+        return [Tell(self._address.handle, w.TimeUp())]
 
     def next_deadline_s(self) -> float:
         """Return when a reserve that waits must be answered."""
-        return min(self._deadline_s, self._soon_s) if self._waits else NEVER_S
+        if not self._waits or self._time_up:
+            return NEVER_S
+        return min(self._deadline_s, self._soon_s)
 
     def statistics(self) -> WorkerStatistics:
         """Return a snapshot."""
@@ -142,13 +148,21 @@ class WorkerCore:
     # what the session says ------------------------------------------------------------------
 
     def _watch(self, message: w.WatchTube, now_s: float) -> list[Effect]:
-        known = message.tube in self._watching
-        self._watching[message.tube] = message.weight
-        return [] if known else [self._tell(message.tube, Refer(watching=1))]
+        tube = message.tube
+        known = tube in self._watching
+        self._watching[tube] = message.weight
+        if known:
+            return []
+        self._context.tubes.add(tube)  # tubes are listed in the order in which they were named
+        return [self._tell(tube, Refer(watching=1))]
 
     def _ignore(self, message: w.IgnoreTube, now_s: float) -> list[Effect]:
-        if self._watching.pop(message.tube, None) is None:
+        if message.tube not in self._watching:
             return []
+        # The last takes the hole, as in beanstalkd: it shows in the order in which tubes go.
+        tubes = list(self._watching.items())
+        last = tubes.pop()
+        self._watching = dict([last if tube[0] == message.tube else tube for tube in tubes])
         return [self._tell(message.tube, Refer(watching=-1))]
 
     def _set_mode(self, message: w.SetMode, now_s: float) -> list[Effect]:
@@ -180,7 +194,9 @@ class WorkerCore:
         self._current = None
         self._parked.clear()
         effects += self._abandon(self._held)
-        effects += [self._tell(tube, Refer(watching=-1)) for tube in self._watching]
+        tubes = list(self._watching)
+        tubes[1:] = tubes[:0:-1]  # as beanstalkd lets go of them: it shows in its list of tubes
+        effects += [self._tell(tube, Refer(watching=-1)) for tube in tubes]
         return [*effects, self._tell(message.using, Refer(using=-1))]
 
     # reserving ------------------------------------------------------------------------------
@@ -200,7 +216,7 @@ class WorkerCore:
 
     def _look(self, now_s: float) -> list[Effect]:
         """Claim from the best of the watched queues; answer or wait if none has a job."""
-        chosen = choose(self._offers(), self._mode, self._draw)
+        chosen = choose(self._offers(now_s), self._mode, self._draw)
         if chosen is None:
             return self._find_nothing(now_s)
         queue, limit = chosen
@@ -218,11 +234,11 @@ class WorkerCore:
         row = takewhile(_is_reserve, self._parked)
         return 1 + sum(1 for _ in islice(row, limits.RESERVES_AT_ONCE_MAX))
 
-    def _offers(self) -> Iterator[Offer]:
+    def _offers(self, now_s: float) -> Iterator[Offer]:
         face_of = self._context.face
         connection = self._reserver.connection
         for tube, weight in self._watching.items():
-            face = face_of(tube)
+            face = face_of(tube, now_s)
             if face is not None and face.connection in (0, connection):
                 yield tube, weight, face
 
@@ -234,9 +250,14 @@ class WorkerCore:
             return self._answer(w.DeadlineSoon())
         if self._hung_up or now_s >= self._deadline_s:
             return self._answer(w.TimedOut())
-        self._waits = True
+        # Who waits already tells only those that wait for its claim.
+        tubes = self._invitations if self._waits else self._watching
         wait = Wait(self._address, self._reserver.connection)
-        return [self._tell(tube, wait) for tube in self._watching]
+        effects: list[Effect] = [self._tell(tube, wait) for tube in tubes]
+        self._waits = True
+        self._time_up = False
+        self._invitations.clear()
+        return effects
 
     def _granted(self, message: Granted, now_s: float) -> list[Effect]:
         self._claiming = False
@@ -266,11 +287,14 @@ class WorkerCore:
         return effects + self._answer(w.Reserved(grants[-1:]))
 
     def _invited(self, message: Invite, now_s: float) -> list[Effect]:
-        if self._claiming:
-            return []  # it looks again, or forgets all, when that is answered
         if not self._waits:
-            return [self._tell(message.queue, Forget(self._reserver.connection))]
-        return self._look(now_s)
+            return []  # it has told the queue so
+        self._invitations[message.queue] = None
+        # A claim that is under way will be answered: then it looks again, or forgets them all.
+        return [] if self._claiming else self._look(now_s)
+
+    def _time_is_up(self, message: w.TimeUp, now_s: float) -> list[Effect]:
+        return self._look(now_s) if self._waits and not self._claiming else []
 
     def _answer(self, value: Any) -> list[Effect]:
         """Answer the reserve."""
@@ -304,7 +328,8 @@ class WorkerCore:
             effects.append(Tell(self._address.handle, _PASSED))
 
     def _forget(self) -> list[Effect]:
-        self._waits = False
+        self._waits = self._time_up = False
+        self._invitations.clear()
         forget = Forget(self._reserver.connection)
         return [self._tell(tube, forget) for tube in self._watching]
 
@@ -346,6 +371,7 @@ class WorkerCore:
         w.ReserveThis: _reserve,
         w.Then: _then,
         _Passed: _passed,
+        w.TimeUp: _time_is_up,
         w.HangUp: _hang_up,
         w.Leave: _leave,
         Granted: _granted,

@@ -71,6 +71,11 @@ class Then(Message, frozen=True, gc=False):
     message: Any
 
 
+class TimeUp(Message, frozen=True, gc=False):
+    """Told by a worker to itself: the time of its reserve is over. What the queues have at that
+    very instant comes first."""
+
+
 class HangUp(Message, frozen=True, gc=False):
     """The client sends nothing more: a reserve that waits is answered `TimedOut` at once."""
 
