@@ -1,4 +1,4 @@
-"""µs of CPU per job through beanstalk sessions, workers and queue, without sockets and Trio.
+"""µs of CPU per job through beanstalk sessions, workers and queue, without sockets and tasks.
 
     python -m bench.tube_micro [--profile NAME]
 
@@ -15,110 +15,45 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import trio
+
 from bench import tube
-from etcdq.actors.core import Core
-from etcdq.actors.effect import Tell
-from etcdq.actors.mailbox import KeyedHandle, Mailbox
-from etcdq.actors.message import Address
-from etcdq.actors.queue.context import Numbers, QueueContext
-from etcdq.actors.queue.core import QueueCore
-from etcdq.actors.queue.nobody import NoJobCore
-from etcdq.actors.queue.tube_messages import Face
-from etcdq.actors.stage import Stage
-from etcdq.actors.worker.core import WorkerCore
-from etcdq.server.beanstalk.door import BeanstalkDoor
+from etcdq.actors.mailbox import Mailbox
+from etcdq.actors.shell import log_nowhere
 from etcdq.server.beanstalk.session import Session
+from etcdq.server.config import embedded_config
+from etcdq.server.node import Node
 
 _ROUND_S = 2.0
-_NOW_S = 1.0
-
-
-class Node:
-    """The queues and workers of a node as `server/node.py` makes them, less Trio."""
-
-    def __init__(self) -> None:
-        self.inbox: Mailbox[tuple[Any, Any]] = Mailbox()
-        self._handles: dict[bytes, KeyedHandle] = {}
-        self._context = QueueContext(
-            b"1", Mailbox(), Numbers(1), queue=self._queue, face=self._face
-        )
-        self.stage = Stage(self._bear)
-        self.stage.aliases = self._queue_of_job
-        self.stage.home = self.inbox
-        self._connections = 0
-        self.door = BeanstalkDoor(
-            queue=self._queue,
-            job=lambda job_id: KeyedHandle(self.inbox, job_id),
-            worker=lambda connection: KeyedHandle(self.inbox, ("worker", connection)),
-            tubes=_unused,
-            totals=_unused,
-            group=_unused,
-            facts=_unused,
-            set_draining=_unused,
-            new_connection=self._new_connection,
-            spend_job_id=_unused,
-        )
-
-    def turn(self) -> None:
-        """Let the actors take what was posted, and post what they answer."""
-        outcome = self.stage.run(self.inbox.take(), _NOW_S)
-        for reply in outcome.replies:
-            reply.to.handle.post(reply)
-        for effect in outcome.publications:
-            assert type(effect) is Tell, effect
-            effect.handle.post(effect.message)
-
-    def _queue(self, name: bytes) -> KeyedHandle:
-        handle = self._handles.get(name)
-        if handle is None:
-            handle = self._handles[name] = KeyedHandle(self.inbox, name)
-        return handle
-
-    def _new_connection(self) -> int:
-        self._connections += 1
-        return self._connections
-
-    def _face(self, name: bytes) -> Face | None:
-        core = self.stage.cores.get(name)
-        return core.face(_NOW_S) if type(core) is QueueCore else None
-
-    def _queue_of_job(self, key: Any) -> Any:
-        job = self._context.directory.get(key) if type(key) is int else None
-        return key if job is None else job.queue
-
-    def _bear(self, key: Any) -> Core:
-        if type(key) is bytes:
-            return QueueCore(key, self._context)
-        if type(key) is int:
-            return NoJobCore(key)
-        worker = Address(KeyedHandle(self.inbox, key), None)
-        return WorkerCore(key[1], worker, self._context, lambda: 0.0)
-
-
-def _unused(*_: Any) -> Any:
-    raise NotImplementedError
 
 
 class Connection:
     """A session and its mailbox."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
         self._mailbox: Mailbox[Any] = Mailbox()
-        self._session = Session(node.door, self._mailbox)
+        self._session = Session(node.beanstalk, self._mailbox)
 
     def ask(self, commands: bytes) -> bytes:
         """Take commands, as a packet brings them, through all turns; return what is answered."""
-        self._session.receive(commands, _NOW_S)
-        while len(self._node.inbox):
-            self._node.turn()
-            self._session.hear(self._mailbox.take())
+        turns = self._session.door.turns
+        turns.take(commands, self._mailbox, self._receive, self._hear)
         return self._session.take_output()
 
     def hear(self) -> bytes:
         """What is answered because of others."""
-        self._session.hear(self._mailbox.take())
+        self._hear()
         return self._session.take_output()
+
+    def _receive(self, data: bytes) -> None:
+        self._session.receive(data, trio.current_time())
+
+    def _hear(self) -> None:
+        self._session.hear(self._mailbox.take())
+
+
+def _node() -> Node:
+    return Node(embedded_config({}), ["http://nowhere"], log=log_nowhere)
 
 
 Work = Callable[[], dict[str, tuple[float, int]]]
@@ -126,7 +61,7 @@ Work = Callable[[], dict[str, tuple[float, int]]]
 
 
 def _pipelined(depth: int) -> Work:
-    connection = Connection(Node())
+    connection = Connection(_node())
     puts, reserves = tube.put() * depth, tube.RESERVE_NOW * depth
     times = max(1, 200 // depth)
 
@@ -150,7 +85,7 @@ def _pipelined(depth: int) -> Work:
 
 
 def _batch(jobs: int) -> Work:
-    connection = Connection(Node())
+    connection = Connection(_node())
     puts, reserve = tube.put() * jobs, b"reserve-batch %d\r\n" % jobs
 
     def work() -> dict[str, tuple[float, int]]:
@@ -170,7 +105,7 @@ def _batch(jobs: int) -> Work:
 
 def _waiting(workers: int) -> Work:
     """One producer, whose jobs find reserves that wait."""
-    node = Node()
+    node = _node()
     producer = Connection(node)
     waiting = [Connection(node) for _ in range(workers)]
     for connection in waiting:
@@ -188,7 +123,7 @@ def _waiting(workers: int) -> Work:
 
 def _keyed(keys: int, workers: int) -> Work:
     """Workers that take turns on few concurrency keys: most of them wait."""
-    node = Node()
+    node = _node()
     producer = Connection(node)
     crew = [Connection(node) for _ in range(workers)]
     for connection in crew:
@@ -238,8 +173,8 @@ def _best(work: Work) -> dict[str, float]:
     return best
 
 
-def main() -> None:
-    """Print a line for each figure, or the profile of one kind of work."""
+async def _measure() -> None:
+    # Inside a run of Trio, because the node asks it for the time.
     gc.freeze()
     if "--profile" in sys.argv:
         profile = cProfile.Profile()
@@ -252,4 +187,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    trio.run(_measure)
