@@ -241,3 +241,24 @@ async def test_turns_within_one_packet(world: World) -> None:
     assert reply.replace("\r\n", " ").partition("INSERTED 6 ")[2] == (
         "RESERVED_BATCH 1 RESERVED 2 1 2 RESERVED 4 1 4 RESERVED 5 1 5"
     )
+
+
+@memory
+async def test_what_a_slow_consumer_does_not_take_goes_to_a_reserve(world: World) -> None:
+    """Nobody waits for it; dropped after 5 s, it loses what it had not taken to a reserve."""
+    stuck = await world.connect(window=0, reading=False)
+    await stuck.stuck_watch(f"/q/jobs/c/{ONE}")
+    b = await beanstalk(world, "use jobs")
+    await b.put("stalled")
+    c = await beanstalk(world, "watch jobs", "reserve")
+    await world.wait(2)
+    await b.put("next")
+    assert await c.heard() == "RESERVED 2 4\r\nnext"
+    await c.say("reserve")
+
+    await world.wait(2.9375)
+    assert await c.heard() == ""
+    await world.wait(0.0625)
+
+    assert await c.heard() == "RESERVED 1 7\r\nstalled"
+    assert (await b.stats("stats-tube jobs"))["current-watching"] == "1"
