@@ -58,10 +58,25 @@ def _reserve(session: "Session", command: commands.Reserve | commands.ReserveWit
 
 def _reserve_job(session: "Session", command: commands.ReserveJob) -> None:
     session.given["reserve-job"] += 1
+    answer: answering.Answer = answering.reserve
     if not session.is_worker:
-        session.become_worker()
+        if session.door.settings.dialect == "tuber":
+            session.become_worker()
+        else:
+            answer = _as_worker(session)
     to = Address(session.handle, session.next_tag)
-    session.ask_worker(worker.ReserveThis(to, command.job_id), answering.reserve)
+    session.ask_worker(worker.ReserveThis(to, command.job_id), answer)
+
+
+def _as_worker(session: "Session") -> answering.Answer:
+    """beanstalkd counts who reserves by id among the workers only when it gets the job."""
+
+    def answer(value: Any) -> bytes | None:
+        if type(value) is worker.Reserved and not session.is_worker:
+            session.become_worker()
+        return answering.reserve(value)
+
+    return answer
 
 
 def _reserve_batch(session: "Session", command: commands.ReserveBatch) -> None:
@@ -96,14 +111,18 @@ def _ignore(session: "Session", command: commands.Ignore) -> None:
         return
     session.given["ignore"] += 1
     watched = session.watched
-    if watched == [command.tube]:
+    as_tuber = session.door.settings.dialect == "tuber"
+    if len(watched) == 1 and (as_tuber or command.tube in watched):
         session.say(replies.NOT_IGNORED)
         return
     if command.tube in watched:
-        # The last takes the hole: so `list-tubes-watched` has them in beanstalkd's order.
-        last = watched.pop()
-        if last != command.tube:
-            watched[watched.index(command.tube)] = last
+        place = watched.index(command.tube)
+        if as_tuber:
+            del watched[place]
+        else:
+            # The last takes the hole: so `list-tubes-watched` has them in beanstalkd's order.
+            watched[place] = watched[-1]
+            watched.pop()
         session.worker.post(worker.IgnoreTube(command.tube))
     session.say(replies.watching(len(watched)))
 

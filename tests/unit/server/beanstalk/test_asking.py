@@ -124,7 +124,7 @@ def test_watch() -> None:
 
 def test_ignore() -> None:
     """What is not watched is ignored without a word to anybody; the last one stays."""
-    host = BeanstalkHost()
+    host = BeanstalkHost(dialect="beanstalkd")
     assert host.receive(b"ignore other\r\nignore default\r\n") == b"WATCHING 1\r\nNOT_IGNORED\r\n"
     assert host.posted == []
 
@@ -134,6 +134,14 @@ def test_ignore() -> None:
         (WORKER, worker.IgnoreTube(b"default")),
     ]
     assert host.receive(b"ignore t\r\n") == b"NOT_IGNORED\r\n"
+
+
+def test_ignore_as_tuber() -> None:
+    """With one tube watched it refuses any, and what is left keeps its order."""
+    host = BeanstalkHost()
+    assert host.receive(b"ignore other\r\n") == b"NOT_IGNORED\r\n"
+    host.receive(b"watch a\r\nwatch b\r\nignore default\r\nignore other\r\n")
+    assert host.session.watched == [b"a", b"b"]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +154,7 @@ def test_ignore() -> None:
 )
 def test_the_last_takes_the_hole(ignored: bytes, left: list[bytes]) -> None:
     """The order of what is watched is beanstalkd's: its array moves the last into the hole."""
-    host = BeanstalkHost()
+    host = BeanstalkHost(dialect="beanstalkd")
     host.receive(b"watch a\r\nwatch b\r\nwatch c\r\nignore %b\r\n" % ignored)
     assert host.session.watched == left
 
@@ -239,6 +247,18 @@ def test_counts() -> None:
 
     assert (counts.connections, counts.producers, counts.workers) == (0, 0, 0)
     assert counts.connections_total == 1
+
+
+@pytest.mark.parametrize(("dialect", "workers"), [("tuber", (1, 1)), ("beanstalkd", (0, 1))])
+def test_who_reserves_by_id_is_a_worker(dialect: str, workers: tuple[int, int]) -> None:
+    """In beanstalkd's dialect only who got the job."""
+    host = BeanstalkHost(dialect=dialect)
+    host.receive(b"reserve-job 1\r\n")
+    host.answer_all(lambda _: NO_JOB)
+    refused = host.door.counts.workers
+    host.receive(b"reserve-job 1\r\nreserve-job 1\r\n")
+    host.answer_all(lambda _: worker.Reserved((tubes.Grant(1, b"x"),)))
+    assert (refused, host.door.counts.workers) == workers
 
 
 def test_a_put_with_a_wrong_end() -> None:

@@ -111,7 +111,7 @@ def test_the_answers_of_a_batch_leave_in_one_write() -> None:
 )
 def test_what_it_says_about_itself_waits_for_a_reserve(line: bytes) -> None:
     """It would change what the reserve and those before it mean; all behind it waits as well."""
-    host = BeanstalkHost()
+    host = BeanstalkHost(dialect="beanstalkd")
     host.receive(b"reserve\r\nkick 1\r\n" + line)
     host.receive(PUT)
     assert len(host.take()) == 2
