@@ -151,7 +151,7 @@ class QueueStatistics:
 
     `body_bytes` is of all messages that are here, `oldest_age_s` of the ready one that was put
     first, `paused_s` what is left of a pause. Limits of 0 are none. `oversized_head`: the next
-    message is too large for watches, and waits for a beanstalk connection to reserve it.
+    message is too large for watches, which pass it over: a beanstalk connection has to reserve it.
     """
 
     summary: QueueSummary
