@@ -16,21 +16,23 @@ class Mailbox(Generic[T]):
 
     A post never blocks. What can pile up is bounded where it enters: streams per connection,
     bytes per connection, credit per consumer (see `limits.py`).
+
+    `posted` is that, to be looked at only.
     """
 
-    __slots__ = ("_held", "_items", "_reader")
+    __slots__ = ("_held", "_reader", "posted")
 
     def __init__(self) -> None:
-        self._items: deque[T] = deque()
+        self.posted: deque[T] = deque()
         self._reader: trio.lowlevel.Task | None = None
         self._held = False
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self.posted)
 
     def post(self, item: T) -> None:
         """Append `item` and wake the reader if it waits."""
-        self._items.append(item)
+        self.posted.append(item)
         if self._reader is not None and not self._held:
             self.wake()
 
@@ -48,14 +50,14 @@ class Mailbox(Generic[T]):
     def release(self) -> None:
         """End `hold`; what nobody took wakes the reader."""
         self._held = False
-        if self._items:
+        if self.posted:
             self.wake()
 
     def take(self) -> deque[T]:
         """Return everything posted so far, in order, and leave the mailbox empty."""
-        items = self._items
+        items = self.posted
         if items:
-            self._items = deque()
+            self.posted = deque()
         return items
 
     def close(self) -> None:
@@ -64,11 +66,11 @@ class Mailbox(Generic[T]):
         What is posted often names the mailbox it is a reply to, and no garbage collector sees
         that circle: messages are not tracked.
         """
-        self._items = deque(maxlen=0)
+        self.posted = deque(maxlen=0)
 
     async def wait_posted(self) -> None:
         """Wait until there is something to take; always a checkpoint."""
-        if self._items:
+        if self.posted:
             await trio.lowlevel.checkpoint()
             return
         if self._reader is not None:

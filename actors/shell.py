@@ -65,16 +65,16 @@ class Shell:
                     self._set_alarm()
             await self._turn(mailbox)
 
-    def turn_in_place(self) -> bool:
-        """Take a turn in the caller's task, if something was posted; see `turns.py`.
+    def turn_in_place(self, now_s: float) -> bool:
+        """Take a turn in the caller's task, if it can be; see `turns.py`.
 
         A shell with a store takes its turns in its own task, because they have to wait.
         """
         mailbox = self.mailbox
-        if not len(mailbox) or self._persist is not None or self._fault is not None:
+        if self._persist is not None or self._fault is not None:
             return False
         try:
-            self._perform(self.stage.run(mailbox.take(), trio.current_time()))
+            self._perform(self.stage.run(mailbox.take(), now_s))
         except CoreFault as fault:  # the caller is not to blame: it ends our own task
             self._fault = fault
             mailbox.wake()

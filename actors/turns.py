@@ -6,6 +6,8 @@ Trio shell.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import trio
+
 from etcdq.actors import limits
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import Shell
@@ -29,31 +31,33 @@ class Turns:
         self,
         data: bytes,
         mailbox: Mailbox[Any],
-        receive: Callable[[bytes], None],
-        hear: Callable[[], None],
+        receive: Callable[[bytes, float], None],
+        hear: Callable[[float], None],
     ) -> None:
         """Let a session receive, its shells take their turns, and the session hear them.
 
         Args:
             data: what was read.
             mailbox: the session's.
-            receive: takes the data; it may post to the shells.
-            hear: takes everything out of `mailbox`, and may post again.
+            receive: takes the data and the time; it may post to the shells.
+            hear: takes everything out of `mailbox`, and may post again; is given the time.
         """
         shells = self._shells
         mailbox.hold()
         for shell in shells:
             shell.mailbox.hold()
         try:
-            receive(data)
+            now_s = trio.current_time()
+            receive(data, now_s)
             for _ in range(limits.TURNS_IN_PLACE_MAX):
                 taken = False
                 for shell in shells:
-                    taken |= shell.turn_in_place()
+                    if shell.mailbox.posted and shell.turn_in_place(now_s):
+                        taken = True
                 if not taken:
                     break
-                if len(mailbox):
-                    hear()
+                if mailbox.posted:
+                    hear(now_s)
         finally:
             for shell in shells:
                 shell.mailbox.release()

@@ -37,18 +37,15 @@ class Connection:
     def ask(self, commands: bytes) -> bytes:
         """Take commands, as a packet brings them, through all turns; return what is answered."""
         turns = self._session.door.turns
-        turns.take(commands, self._mailbox, self._receive, self._hear)
+        turns.take(commands, self._mailbox, self._session.receive, self._hear)
         return self._session.take_output()
 
     def hear(self) -> bytes:
         """What is answered because of others."""
-        self._hear()
+        self._hear(trio.current_time())
         return self._session.take_output()
 
-    def _receive(self, data: bytes) -> None:
-        self._session.receive(data, trio.current_time())
-
-    def _hear(self) -> None:
+    def _hear(self, _now_s: float) -> None:
         self._session.hear(self._mailbox.take())
 
 

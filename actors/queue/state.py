@@ -127,9 +127,9 @@ class QueueState:
         """Return whether a job, a consumer or a connection keeps it alive."""
         return bool(
             self.places.all
-            or len(self.roster)
             or self.using
             or self.watching
+            or len(self.roster)
             or (self.idempotency is not None and not self.idempotency.is_empty())
         )
 

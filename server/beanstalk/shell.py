@@ -74,7 +74,7 @@ class SessionShell:
                 self._peer_is_silent = True
                 session.hang_up()
                 break
-            self._turns.take(data, self.mailbox, self._receive, self._hear_now)
+            self._turns.take(data, self.mailbox, session.receive, self._hear_now)
             self._flush()
             self._set_alarm()
             if not self._may_read():
@@ -92,10 +92,7 @@ class SessionShell:
         self.session.read_on(trio.current_time())
         self._set_alarm()
 
-    def _receive(self, data: bytes) -> None:
-        self.session.receive(data, trio.current_time())
-
-    def _hear_now(self) -> None:
+    def _hear_now(self, _now_s: float) -> None:
         self.session.hear(self.mailbox.take())
         self._flush()
 
@@ -113,7 +110,7 @@ class SessionShell:
         now_s = trio.current_time()
         if now_s >= self._alarm.deadline:
             self.session.settle(now_s)
-        self._hear_now()
+        self._hear_now(now_s)
         if not self.session.reading:
             self._room.set()
 

@@ -78,7 +78,7 @@ class SessionShell:
                 self._peer_left = True
                 self.mailbox.post(None)
                 return
-            self._turns.take(data, self.mailbox, self._receive, self._hear_now)
+            self._turns.take(data, self.mailbox, session.receive, self._hear_now)
             self._flush(trio.current_time())
             self._set_alarm()
             if session.finished or session.aborted:
@@ -86,11 +86,7 @@ class SessionShell:
             if len(self._backlog) > limits.BACKLOG_BYTES_MAX:
                 await self._drained_backlog.wait()
 
-    def _receive(self, data: bytes) -> None:
-        self.session.receive(data, trio.current_time())
-
-    def _hear_now(self) -> None:
-        now_s = trio.current_time()
+    def _hear_now(self, now_s: float) -> None:
         for message in self.mailbox.take():
             if message is not None:  # None only wakes
                 self.session.step(message, now_s)

@@ -60,14 +60,14 @@ class World:
     def take(self, *messages: Any) -> None:
         """Post messages to the actor while the session takes turns."""
 
-        def receive(data: bytes) -> None:
-            assert data == b"data"
+        def receive(data: bytes, now_s: float) -> None:
+            assert (data, now_s) == (b"data", trio.current_time())
             for message in messages:
                 self.actor.post(message)
 
         self.turns.take(b"data", self.mailbox, receive, self.hear)
 
-    def hear(self) -> None:
+    def hear(self, now_s: float) -> None:
         """Take what was answered."""
         self.heard += self.mailbox.take()
 
@@ -90,7 +90,7 @@ async def test_what_is_told_on_goes_to_and_fro(autojump_clock: trio.abc.Clock) -
     world = World()
     hops = 0
 
-    def hear() -> None:
+    def hear(now_s: float) -> None:
         nonlocal hops
         for reply in world.mailbox.take():
             hops += 1
@@ -100,7 +100,7 @@ async def test_what_is_told_on_goes_to_and_fro(autojump_clock: trio.abc.Clock) -
         await nursery.start(world.shell.run)
         await wait_all_tasks_blocked()
         first = [Reply(world.asker, "again")]
-        world.turns.take(b"", world.mailbox, lambda _: world.actor.post(first), hear)
+        world.turns.take(b"", world.mailbox, lambda *_: world.actor.post(first), hear)
         assert hops == 4
         # What is left goes the usual way: the shell's task answers it.
         await wait_all_tasks_blocked()
@@ -179,7 +179,7 @@ async def test_a_session_that_fails_holds_nobody(autojump_clock: trio.abc.Clock)
     """An error of `receive` comes out, and posts wake the shell again."""
     world = World()
 
-    def fail(data: bytes) -> None:
+    def fail(data: bytes, now_s: float) -> None:
         world.actor.post([Reply(world.asker, "value")])
         raise LookupError("bad")
 
