@@ -2,6 +2,8 @@
 
 import pytest
 
+from bench import tube_experiments
+from bench.processes import BEANSTALK_KINDS
 from bench.rows import ROWS, Target, quotient, row
 
 
@@ -46,3 +48,10 @@ def test_rows_of_the_client_library_need_no_entry() -> None:
     """Its module names its own rates."""
     assert row("cycle-512") is ROWS["cycle-512"]
     assert row("client-put").unit == "1/s"
+
+
+def test_rows_that_an_experiment_names_are_rows_of_its_table() -> None:
+    """`--only` finds experiments by them."""
+    named = [name for each in tube_experiments.EXPERIMENTS for name in each.rows]
+    assert named == ["bs-put-1", "bs-take-1", "bs-put-100", "bs-take-100"]
+    assert all(ROWS[name].kinds == BEANSTALK_KINDS for name in named)
