@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -33,8 +33,6 @@ ROUND = b"how are you\r\n"
 """An unknown command: the only one that no statistics count."""
 ANSWER = b"UNKNOWN_COMMAND\r\n"
 BYTES_PER_TURN = 1000
-MUCH_BYTES = 20_000
-"""So much may have filled the socket, with more to come behind it."""
 ANSWER_S = 10
 
 Heard = dict[str, list[bytes]]
@@ -132,11 +130,11 @@ class Beanstalkd(Server):
         del self.inboxes[name]
 
     async def settle(self) -> None:
-        """Make it go round as often as it may need turns, and again if it had much to say."""
-        much = True
-        while much:
+        """Make it go round as often as it may need turns, and again while it has more to say."""
+        more = True
+        while more:
             self._go_round(self._turns + 2)
-            much = max((self._read(name) for name in self._sockets), default=0) > MUCH_BYTES
+            more = any([self._read(name) for name in self._sockets])
         self._turns = 0
 
     def _go_round(self, count: int) -> None:
@@ -147,15 +145,14 @@ class Beanstalkd(Server):
             assert answer, "beanstalkd is gone"
             missing -= len(answer)
 
-    def _read(self, name: str) -> int:
+    def _read(self, name: str) -> bool:
         inbox, connection = self.inboxes[name], self._sockets[name]
-        read_bytes = 0
+        has_read = False
         with suppress(BlockingIOError):
             while not inbox.closed:
-                data = _received(connection)
-                read_bytes += len(data)
-                inbox.feed(data)
-        return read_bytes
+                inbox.feed(_received(connection))
+                has_read = True
+        return has_read
 
     async def nudge(self, names: list[str]) -> None:
         """Speak on connections, for a beanstalkd 1.12 may lose a reservation's end.
@@ -183,10 +180,12 @@ def _received(connection: socket.socket) -> bytes:
 
 
 @contextmanager
-def open_beanstalkd(folder: Path, kind: type[Beanstalkd] = Beanstalkd) -> Iterator[Beanstalkd]:
+def open_beanstalkd(
+    folder: Path, kind: type[Beanstalkd] = Beanstalkd, flags: Sequence[str] = ()
+) -> Iterator[Beanstalkd]:
     """Run a fresh beanstalkd; its socket lies in `folder`."""
     path = folder / "beanstalkd.sock"
-    command = [beanstalkd_program(), "-l", f"unix:{path}"]
+    command = [beanstalkd_program(), "-l", f"unix:{path}", *flags]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         server = _first_connection(path, kind)
