@@ -82,9 +82,13 @@ class Tube:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeout)
         self.send = self._socket.sendall
         self._recv = self._socket.recv
-        answer = self.ask(b"use %b\r\nwatch %b\r\nignore default\r\n" % (name, name), 3)
-        if answer != b"USING %b\r\nWATCHING 2\r\nWATCHING 1\r\n" % name:
-            raise AnswerError(f"a fresh connection is told {answer!r}")
+        try:
+            answer = self.ask(b"use %b\r\nwatch %b\r\nignore default\r\n" % (name, name), 3)
+            if answer != b"USING %b\r\nWATCHING 2\r\nWATCHING 1\r\n" % name:
+                raise AnswerError(f"a fresh connection is told {answer!r}")
+        except (AnswerError, OSError):
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the socket."""
