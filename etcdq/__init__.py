@@ -8,6 +8,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from etcdq.beanstalk.errors import BadFormatError as BadFormatError
+    from etcdq.beanstalk.errors import BuriedError as BuriedError
+    from etcdq.beanstalk.errors import DeadlineSoonError as DeadlineSoonError
+    from etcdq.beanstalk.errors import DrainingError as DrainingError
+    from etcdq.beanstalk.errors import ExpectedCrlfError as ExpectedCrlfError
+    from etcdq.beanstalk.errors import InternalError as InternalError
+    from etcdq.beanstalk.errors import JobTooBigError as JobTooBigError
+    from etcdq.beanstalk.errors import NotIgnoredError as NotIgnoredError
+    from etcdq.beanstalk.errors import OutOfMemoryError as OutOfMemoryError
+    from etcdq.beanstalk.errors import OutOfStorageError as OutOfStorageError
+    from etcdq.beanstalk.errors import TimedOutError as TimedOutError
+    from etcdq.beanstalk.errors import UnknownCommandError as UnknownCommandError
     from etcdq.client.client import Client as Client
     from etcdq.client.client import connect as connect
     from etcdq.client.consume import Message as Message
@@ -64,6 +76,18 @@ _LAZY = {
     "QueueStatistics": "etcdq.client.records",
     "QueueSummary": "etcdq.client.records",
     "TubeStatistics": "etcdq.client.records",
+    "BadFormatError": "etcdq.beanstalk.errors",
+    "BuriedError": "etcdq.beanstalk.errors",
+    "DeadlineSoonError": "etcdq.beanstalk.errors",
+    "DrainingError": "etcdq.beanstalk.errors",
+    "ExpectedCrlfError": "etcdq.beanstalk.errors",
+    "InternalError": "etcdq.beanstalk.errors",
+    "JobTooBigError": "etcdq.beanstalk.errors",
+    "NotIgnoredError": "etcdq.beanstalk.errors",
+    "OutOfMemoryError": "etcdq.beanstalk.errors",
+    "OutOfStorageError": "etcdq.beanstalk.errors",
+    "TimedOutError": "etcdq.beanstalk.errors",
+    "UnknownCommandError": "etcdq.beanstalk.errors",
     "ClosedError": "etcdq.errors",
     "ConflictError": "etcdq.errors",
     "ConnectionLostError": "etcdq.errors",
