@@ -110,6 +110,7 @@ class Node:
         self.beanstalk = BeanstalkDoor(
             queue=self.queue,
             job=self._job,
+            queue_of=self._queue_of,
             worker=self._worker,
             tubes=partial(tube_names, self._context),
             totals=TotalsLook(self._context, stage.cores),
@@ -155,6 +156,10 @@ class Node:
 
     def _job(self, job_id: int) -> KeyedHandle:
         return KeyedHandle(self._queues.mailbox, job_id)
+
+    def _queue_of(self, job_id: int) -> bytes | None:
+        job = self._context.directory.get(job_id)
+        return None if job is None else job.queue
 
     def _worker(self, connection: int) -> KeyedHandle:
         return KeyedHandle(self._queues.mailbox, (_WORKER, connection))

@@ -38,15 +38,17 @@ class QueueCore(QueueState):
         if not self.exists:
             return [*self._tell_queues(), Stop()]
         self.now_s = now_s
-        if places.delays.live:
+        if places.delays.live and places.delays.soon_s() <= now_s:
             places.ripen(now_s)
-        if places.expiries.live:
+        if places.expiries.live and places.expiries.soon_s() <= now_s:
             reserving.expire(self, now_s)
         if self.idempotency is not None:
             self.idempotency.sweep(now_s)
         effects = self._tell_queues() if places.freed or places.completed else []
         if places.line.live and now_s >= self.paused_until_s:
-            return effects + self._serve()
+            if self.waiting.open or len(self.roster):
+                effects += self._serve()
+            return effects
         if now_s >= self.idle_deadline_s():
             return [*effects, *self.end(), Stop()]
         return effects
@@ -56,13 +58,15 @@ class QueueCore(QueueState):
         if not self.exists:
             return NEVER_S
         places = self.places
-        deadline_s = places.delays.next_s() if places.delays.live else NEVER_S
+        deadline_s = places.delays.soon_s() if places.delays.live else NEVER_S
         if places.expiries.live:
-            deadline_s = min(deadline_s, places.expiries.next_s())
+            deadline_s = min(deadline_s, places.expiries.soon_s())
         if places.line.live and self.now_s < self.paused_until_s:
             deadline_s = min(deadline_s, self.paused_until_s)
         if self.idempotency is not None:
             deadline_s = min(deadline_s, self.idempotency.next_s())
+        if places.all:
+            return deadline_s  # it is needed: this is what the next look would say
         return min(deadline_s, self.idle_deadline_s())
 
     def statistics(self, now_s: float | None = None) -> m.QueueStatistics:
@@ -111,6 +115,7 @@ class QueueCore(QueueState):
 
     _STEPS: ClassVar[dict[type, Callable[[Any, Any, float], list[Effect]]]] = {
         m.Put: producing.put,
+        m.Puts: producing.puts,
         m.ReadKey: producing.read_key,
         m.DeleteKey: producing.delete_key,
         m.Register: consuming.register,
@@ -134,6 +139,7 @@ class QueueCore(QueueState):
         t.SlotFreed: _slot_freed,
         t.GroupCompleted: _group_completed,
         t.DeleteJob: removing.delete_job,
+        t.DeleteJobs: removing.delete_jobs,
         t.ReleaseJob: reserving.release,
         t.BuryJob: reserving.bury,
         t.TouchJob: reserving.touch,

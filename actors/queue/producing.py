@@ -12,8 +12,26 @@ from etcdq.actors.queue.removing import delete
 from etcdq.actors.queue.state import QueueState
 from etcdq.actors.queue.tube_messages import Duplicate
 
+Answer = m.Inserted | Duplicate | EtcdqError
+
 
 def put(queue: QueueState, message: m.Put, now_s: float) -> list[Effect]:
+    """Enter a job."""
+    answer = _enter(queue, message, now_s)
+    reply = Reply(message.to, answer)
+    if queue.registered or type(answer) is not m.Inserted:
+        return [reply]
+    return [*queue.register(), reply]
+
+
+def puts(queue: QueueState, message: m.Puts, now_s: float) -> list[Effect]:
+    """Enter several jobs, one by one."""
+    answers = tuple([_enter(queue, one, now_s) for one in message.puts])
+    reply = Reply(message.to, answers)
+    return [*queue.register(), reply] if queue.places.all else [reply]
+
+
+def _enter(queue: QueueState, message: m.Put, now_s: float) -> Answer:
     """Enter a job into the line, among the delays, or behind its group."""
     key, tail, body, tags = message.key, message.tail, message.body, message.tags
     cost_bytes = len(body) + len(key) + limits.JOB_OVERHEAD_BYTES
@@ -21,11 +39,11 @@ def put(queue: QueueState, message: m.Put, now_s: float) -> list[Effect]:
     if context.draining or context.budget.bytes_max or context.max_jobs:
         refusal = _refusal(queue, cost_bytes, tags)
         if refusal is not None:
-            return [Reply(message.to, refusal)]
+            return refusal
     if tags is not None and tags.idp:
         duplicate = _duplicate(queue, message, tags.idp, now_s)
         if duplicate is not None:
-            return [Reply(message.to, duplicate)]
+            return duplicate
     numbers = context.numbers
     index, job_id = numbers.next_index(), numbers.next_job_id()
     if tail == key:
@@ -42,11 +60,10 @@ def put(queue: QueueState, message: m.Put, now_s: float) -> list[Effect]:
         queue.idempotency.enter(tags.idp, job)
     queue.puts_total += 1
     context.totals.jobs += 1
-    reply = Reply(message.to, m.Inserted(job_id, index))
     if key:
         queue.used_s = now_s
         queue.lingers = True
-    return [reply] if queue.registered else [*queue.register(), reply]
+    return m.Inserted(job_id, index)
 
 
 def _refusal(queue: QueueState, cost_bytes: int, tags: m.Tags | None) -> EtcdqError | None:

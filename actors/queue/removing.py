@@ -59,10 +59,29 @@ def delete(
 def delete_job(queue: QueueState, message: t.DeleteJob, now_s: float) -> list[Effect]:
     """Delete a job by its id, if it is in no other hands."""
     job = queue.context.directory[message.job_id]
+    if not _delete(queue, job, message.connection, now_s):
+        return [Reply(message.to, NoSuchJobError("another connection holds the job"))]
+    reply = Reply(message.to, _DONE)
+    return [reply] if queue.places.all else [reply, *queue.fade()]
+
+
+def delete_jobs(queue: QueueState, message: t.DeleteJobs, now_s: float) -> list[Effect]:
+    """Delete jobs by their ids, those that are there and in no other hands."""
+    get, connection = queue.context.directory.get, message.connection
+    deleted = [
+        (job := get(job_id)) is not None and _delete(queue, job, connection, now_s)
+        for job_id in message.job_ids
+    ]
+    reply = Reply(message.to, t.JobsDeleted(tuple(deleted)))
+    return [reply] if queue.places.all else [reply, *queue.fade()]
+
+
+def _delete(queue: QueueState, job: Job, connection: int, now_s: float) -> bool:
+    """Delete a job, if nobody but that connection holds it."""
     holder = job.holder
     if holder is not None:
-        if type(holder) is not t.Reserver or holder.connection != message.connection:
-            return [Reply(message.to, NoSuchJobError("another connection holds the job"))]
+        if type(holder) is not t.Reserver or holder.connection != connection:
+            return False
         extra = job.extra
         assert extra is not None, "a reserved job knows since when"
         if queue.timing is not None:
@@ -75,8 +94,7 @@ def delete_job(queue: QueueState, message: t.DeleteJob, now_s: float) -> list[Ef
     queue.used_s = now_s
     queue.deletes_total += 1
     queue.context.totals.deletes += 1
-    reply = Reply(message.to, _DONE)
-    return [reply] if queue.places.all else [reply, *queue.fade()]
+    return True
 
 
 def flush(queue: QueueState, message: t.FlushTube, now_s: float) -> list[Effect]:

@@ -52,6 +52,10 @@ class Timers:
             heapq.heappop(heap)
         return NEVER_S
 
+    def soon_s(self) -> float:
+        """Return when to look for what is due: not later than `next_s`, and at hand."""
+        return self._heap[0][0] if self._heap else NEVER_S
+
     def head(self) -> Job | None:
         """Return the job that is due first."""
         return self._living(self._heap[0]) if self.next_s() != NEVER_S else None

@@ -41,13 +41,16 @@ class Spread(Average):
 
     def add(self, value_s: float) -> None:
         """Take a sample in."""
-        if not self.samples:
-            self.min_s = self.max_s = value_s
-        elif value_s < self.min_s:
+        samples = self.samples
+        self.samples = samples + 1
+        if not samples:
+            self.ewma_s = self.min_s = self.max_s = value_s
+            return
+        self.ewma_s += limits.EWMA_WEIGHT * (value_s - self.ewma_s)
+        if value_s < self.min_s:
             self.min_s = value_s
         elif value_s > self.max_s:
             self.max_s = value_s
-        Average.add(self, value_s)
 
 
 class Timing:

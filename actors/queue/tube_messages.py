@@ -151,6 +151,20 @@ class DeleteJob(Message, frozen=True, gc=False):
     connection: int
 
 
+class DeleteJobs(Message, frozen=True, gc=False):
+    """Delete jobs of this queue, each as by `DeleteJob`. Replies `JobsDeleted`."""
+
+    to: Address
+    job_ids: tuple[int, ...]
+    connection: int
+
+
+class JobsDeleted(Message, frozen=True, gc=False):
+    """Of each of them, whether it was deleted."""
+
+    deleted: tuple[bool, ...]
+
+
 class ReleaseJob(Message, frozen=True, gc=False):
     """Make a job that this connection reserved ready or delayed. Replies `Done`."""
 

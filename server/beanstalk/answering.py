@@ -9,7 +9,7 @@ from typing import Any
 
 from etcdq.actors.errors import EtcdqError
 from etcdq.actors.queue.messages import Inserted
-from etcdq.actors.queue.tube_messages import Done, Duplicate
+from etcdq.actors.queue.tube_messages import Done, Duplicate, JobsDeleted
 from etcdq.actors.worker.messages import DeadlineSoon, Reserved, TimedOut
 from etcdq.server.beanstalk import replies
 from etcdq.server.beanstalk.door import Dialect
@@ -34,6 +34,11 @@ def put(value: Any) -> bytes:
     if kind is Duplicate:
         return replies.duplicate(value.job_id, value.state, value.priority)
     return reply_of(value)
+
+
+def puts(values: Any) -> bytes:
+    """Several `put`s in a row."""
+    return b"".join([put(value) for value in values])
 
 
 def reserve(value: Any) -> bytes:
@@ -72,26 +77,34 @@ kick_job = _done(replies.KICKED)
 pause_tube = _done(replies.PAUSED)
 
 
+def deletes(value: Any) -> bytes:
+    """Several `delete`s in a row."""
+    return b"".join([_DELETED_OR_NOT[deleted] for deleted in value.deleted])
+
+
+_DELETED_OR_NOT = (replies.NOT_FOUND, replies.DELETED)
+
+
 class DeletedBatch:
-    """A `delete-batch`: the deletions of `count` jobs, told one by one."""
+    """A `delete-batch` of `count` jobs, told in so many `answers`."""
 
-    __slots__ = ("_deleted", "_not_found", "_unknown")
+    __slots__ = ("_count", "_deleted", "_unknown")
 
-    def __init__(self, count: int) -> None:
-        self._unknown = count
+    def __init__(self, count: int, answers: int) -> None:
+        self._count = count
+        self._unknown = answers
         self._deleted = 0
-        self._not_found = 0
 
     def __call__(self, value: Any) -> bytes | None:
-        """Count one in."""
-        if type(value) is Done:
+        """Count one answer in."""
+        if type(value) is JobsDeleted:
+            self._deleted += sum(value.deleted)
+        elif type(value) is Done:
             self._deleted += 1
-        else:
-            self._not_found += 1
         self._unknown -= 1
         if self._unknown:
             return None
-        return replies.deleted_batch(self._deleted, self._not_found)
+        return replies.deleted_batch(self._deleted, self._count - self._deleted)
 
 
 def kick(value: Any) -> bytes:

@@ -7,7 +7,7 @@ uses, which it watches) changes the session at once, and is told to the queues i
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from etcdq.actors.message import Address
+from etcdq.actors.message import Address, Handle
 from etcdq.actors.queue import messages as queue
 from etcdq.actors.queue import tube_messages as tubes
 from etcdq.actors.worker import messages as worker
@@ -24,17 +24,23 @@ def _put(session: "Session", command: commands.Put) -> None:
     session.given["put"] += 1
     if not session.is_producer:
         session.become_producer()
-    message = queue.Put(
-        Address(session.handle, session.next_tag),
-        b"",  # the job's id is its key
-        b"",
-        command.body,
-        command.priority,
-        command.delay_s,
-        command.ttr_s,
-        command.tags,
-    )
-    session.ask(session.used, message, answering.put)
+    to = Address(session.handle, session.next_tag)
+    session.ask(session.used, _job(to, command), answering.put)
+
+
+def _puts(session: "Session", row: list[commands.Put]) -> None:
+    session.given["put"] += len(row)
+    if not session.is_producer:
+        session.become_producer()
+    to = Address(session.handle, session.next_tag)
+    message = queue.Puts(to, tuple([_job(to, command) for command in row]))
+    session.ask(session.used, message, answering.puts)
+
+
+def _job(to: Address, command: commands.Put) -> queue.Put:
+    # The job's id is its key.
+    body, priority = command.body, command.priority
+    return queue.Put(to, b"", b"", body, priority, command.delay_s, command.ttr_s, command.tags)
 
 
 def _use(session: "Session", command: commands.Use) -> None:
@@ -135,16 +141,36 @@ def _delete(session: "Session", command: commands.Delete) -> None:
     session.ask(session.job(job_id), message, answering.delete)
 
 
-def _delete_batch(session: "Session", command: commands.DeleteBatch) -> None:
-    job_ids = command.job_ids
-    session.given["delete-batch"] += 1
-    session.given["delete"] += len(job_ids)
+def _deletes(session: "Session", row: list[commands.Delete]) -> None:
+    job_ids = [command.job_id for command in row]
+    queues = set(map(session.door.queue_of, job_ids))
+    name = queues.pop()
+    if name is None or queues:  # of several queues, or not there yet
+        for command in row:
+            _delete(session, command)
+        return
+    session.given["delete"] += len(row)
     to = Address(session.handle, session.next_tag)
-    connection = session.connection
-    messages = [
-        (session.job(job_id), tubes.DeleteJob(to, job_id, connection)) for job_id in job_ids
-    ]
-    session.ask_many(messages, answering.DeletedBatch(len(job_ids)))
+    message = tubes.DeleteJobs(to, tuple(job_ids), session.connection)
+    session.ask(session.door.queue(name), message, answering.deletes)
+
+
+def _delete_batch(session: "Session", command: commands.DeleteBatch) -> None:
+    session.given["delete-batch"] += 1
+    session.given["delete"] += len(command.job_ids)
+    to = Address(session.handle, session.next_tag)
+    door, connection = session.door, session.connection
+    messages: list[tuple[Handle, Any]] = []
+    by_queue: dict[bytes, list[int]] = {}
+    for job_id in command.job_ids:
+        name = door.queue_of(job_id)
+        if name is None:  # it may be there when it is asked for
+            messages.append((session.job(job_id), tubes.DeleteJob(to, job_id, connection)))
+        else:
+            by_queue.setdefault(name, []).append(job_id)
+    for name, job_ids in by_queue.items():
+        messages.append((door.queue(name), tubes.DeleteJobs(to, tuple(job_ids), connection)))
+    session.ask_many(messages, answering.DeletedBatch(len(command.job_ids), len(messages)))
 
 
 def _release(session: "Session", command: commands.Release) -> None:
@@ -233,6 +259,12 @@ def _refused(session: "Session", refused: commands.Refused) -> None:
 
     session.at_its_turn(spend)
 
+
+ROWS: dict[type, Callable[["Session", Any], None]] = {
+    commands.Put: _puts,
+    commands.Delete: _deletes,
+}
+"""Those that are asked together where several stand in a row."""
 
 ASKING: dict[type, Callable[["Session", Any], None]] = {
     **LOOKING,

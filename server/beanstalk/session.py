@@ -19,6 +19,7 @@ What is answered, and in which order:
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from etcdq.actors import limits
@@ -29,7 +30,7 @@ from etcdq.actors.queue.tube_messages import Refer
 from etcdq.actors.worker.messages import HangUp, Leave, Then, WatchTube
 from etcdq.server.beanstalk import answering
 from etcdq.server.beanstalk.answering import Answer
-from etcdq.server.beanstalk.asking import ASKING
+from etcdq.server.beanstalk.asking import ASKING, ROWS
 from etcdq.server.beanstalk.door import BeanstalkDoor
 from etcdq.server.beanstalk.parser import Parser
 
@@ -269,8 +270,18 @@ class Session:
     def _take(self, commands: Iterator[Any]) -> None:
         # Who holds what stands behind it drains the iterator, and so ends this loop.
         self._commands = commands
-        for command in commands:
-            ASKING[type(command)](self, command)
+        for kind, row in groupby(commands, type):
+            ask_row = ROWS.get(kind)
+            if ask_row is None:
+                ask = ASKING[kind]
+                for command in row:
+                    ask(self, command)
+                continue
+            several = list(row)
+            if len(several) == 1:
+                ASKING[kind](self, several[0])
+            else:
+                ask_row(self, several)
 
     def _resume(self) -> None:
         if self._held is not None and self._last_by_worker < self._first_tag:

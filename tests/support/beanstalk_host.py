@@ -51,6 +51,8 @@ class BeanstalkHost:
     def __init__(self, **settings: Any) -> None:
         self.posted: list[tuple[Any, Any]] = []
         self.inbox = self.handle("session")
+        self.queues: dict[int, bytes] = {}
+        """The queue of each job that is there."""
         self.groups: dict[bytes, GroupStatistics] = {}
         self.tubes = [b"default"]
         self.drained: list[bool] = []
@@ -58,6 +60,7 @@ class BeanstalkHost:
         self.now_s = 0.0
         self.door = BeanstalkDoor(
             queue=self.handle,
+            queue_of=self.queues.get,
             job=self.handle,
             worker=lambda connection: self.handle(WORKER),
             tubes=lambda: self.tubes,

@@ -159,6 +159,7 @@ def test_a_deleted_delayed_job_is_forgotten() -> None:
     book = QueueBook()
     book >> put(delay_s=2.0) >> put(delay_s=4.0) >> acknowledge(FIRST)
     book.end_batch()
+    assert book.at(2.0).end_batch() == []
     assert book.queue.next_deadline_s() == 4.0
     assert book.shown().delayed == 1
 

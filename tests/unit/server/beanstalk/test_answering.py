@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from etcdq.actors.errors import DrainingError, NoSuchQueueError
-from etcdq.actors.queue.messages import JobState
-from etcdq.actors.queue.tube_messages import Done, Duplicate, Grant
+from etcdq.actors.errors import DrainingError, NoSuchJobError, NoSuchQueueError
+from etcdq.actors.queue.messages import Inserted, JobState
+from etcdq.actors.queue.tube_messages import Done, Duplicate, Grant, JobsDeleted
 from etcdq.actors.worker.messages import DeadlineSoon, Reserved, TimedOut
 from etcdq.server.beanstalk import answering
 
@@ -30,10 +30,18 @@ def test_last_reserve(value: Any, line: bytes) -> None:
 
 def test_deleted_batch() -> None:
     """Nothing is said before the last of them."""
-    batch = answering.DeletedBatch(3)
+    batch = answering.DeletedBatch(5, answers=3)
     assert batch(Done()) is None
-    assert batch(DrainingError("no")) is None
-    assert batch(Done()) == b"DELETED_BATCH 2 1\r\n"
+    assert batch(NoSuchJobError("no")) is None
+    assert batch(JobsDeleted((True, False, True))) == b"DELETED_BATCH 3 2\r\n"
+
+
+def test_rows() -> None:
+    """What is asked together is answered one by one, in order."""
+    said = answering.puts((Inserted(5, 1), DrainingError("no"), Duplicate(6, None)))
+    assert said == b"INSERTED 5\r\nDRAINING\r\nINSERTED 6 DELETED\r\n"
+    said = answering.deletes(JobsDeleted((True, False, True)))
+    assert said == b"DELETED\r\nNOT_FOUND\r\nDELETED\r\n"
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,37 @@ def test_drain(line: bytes, draining: bool, reply: bytes) -> None:
     assert host.take() == [(DEFAULT, put(host.to(2)))]
 
 
+# rows ---------------------------------------------------------------------------------------
+
+
+def test_deletes_in_a_row() -> None:
+    """Of one queue they are asked together; else, or where one is not there yet, one by one."""
+    host = BeanstalkHost()
+    host.queues.update({1: b"a", 2: b"a", 3: b"b"})
+    host.receive(b"delete 1\r\ndelete 2\r\n")
+    assert host.take() == [(b"a", tubes.DeleteJobs(host.to(0), (1, 2), CONNECTION))]
+    for row, names in (
+        (b"delete 1\r\ndelete 3\r\n", [1, 3]),
+        (b"delete 1\r\ndelete 4\r\n", [1, 4]),
+    ):
+        host.receive(row)
+        assert [name for name, _ in host.take()] == names
+    assert host.door.counts.given["delete"] == 6
+
+
+def test_a_batch_of_deletes_by_queue() -> None:
+    """Each queue is asked once; who is not there yet is asked for by id."""
+    host = BeanstalkHost()
+    host.queues.update({1: b"a", 2: b"b", 3: b"a"})
+    host.receive(b"delete-batch 1 2 3 9\r\n")
+    to = host.to(0)
+    assert host.take() == [
+        (9, tubes.DeleteJob(to, 9, CONNECTION)),
+        (b"a", tubes.DeleteJobs(to, (1, 3), CONNECTION)),
+        (b"b", tubes.DeleteJobs(to, (2,), CONNECTION)),
+    ]
+
+
 # what is counted ----------------------------------------------------------------------------
 
 

@@ -97,12 +97,18 @@ def test_answers_leave_in_the_order_of_the_commands() -> None:
 
 
 def test_the_answers_of_a_batch_leave_in_one_write() -> None:
-    """A hundred replies, one output."""
+    """A hundred replies, one output; puts in a row are asked together."""
     host = BeanstalkHost()
-    host.receive(PUT * 100)
-    asked = [message.to for _, message in host.take()]
-    host.session.hear([Reply(to, queue.Inserted(to.tag + 1, 1)) for to in asked])
-    assert host.session.take_output() == b"".join(b"INSERTED %d\r\n" % n for n in range(1, 101))
+    host.receive(PUT * 60 + b"kick 1\r\n" + PUT * 40)
+    (_, row), (_, kick), (_, last) = host.take()
+    assert (len(row.puts), len(last.puts)) == (60, 40)
+    first = tuple(queue.Inserted(n, 1) for n in range(1, 61))
+    rest = tuple(queue.Inserted(n, 1) for n in range(61, 101))
+    replies = [Reply(row.to, first), Reply(kick.to, queue.Kicked(0)), Reply(last.to, rest)]
+    host.session.hear(replies)
+    said = [b"INSERTED %d\r\n" % n for n in range(1, 101)]
+    said.insert(60, b"KICKED 0\r\n")
+    assert host.session.take_output() == b"".join(said)
     assert not host.session.has_output
 
 
