@@ -15,7 +15,7 @@ settings of the server it needs:
     A= state: ready, age: 0           A is sent a document in which these fields are so
     A> list-tubes
     A= [default]                      A is sent exactly this list
-    wait 1.5                          seconds pass
+    wait 1.5                          seconds pass; eighths of them add up exactly
     A-                                A has been sent nothing more
     A>> use a\r\nuse b\r\n            exactly these bytes, in one packet
     A> (half-close)                   also (close) and (connect)

@@ -134,7 +134,7 @@ class Beanstalkd(Server):
         more = True
         while more:
             self._go_round(self._turns + 2)
-            more = any([self._read(name) for name in self._sockets])
+            more = sum(self._read(name) for name in self._sockets) > 0
         self._turns = 0
 
     def _go_round(self, count: int) -> None:
