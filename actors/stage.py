@@ -3,8 +3,9 @@
 An actor is named by its key and is born by its first message, so whoever posts holds a name and
 never the actor. An idle core costs its own memory and no task.
 
-What a core of the stage tells another one of it is stepped in the same batch, after what the batch
-had: a question among them is answered before anybody outside sees anything of the batch.
+What a core of the stage tells another one of it is stepped in the same batch, before the next
+message: a question among them is answered before anybody else has a say, and a client's command
+finds all that the one before it has caused.
 """
 
 import heapq
@@ -93,6 +94,7 @@ class Stage:
         """Step every message, and those that this tells cores of the stage."""
         cores = self.cores
         replies = outcome.replies
+        told: list[tuple[Any, Any]] = []
         key: Any = None
         message: Any = None
         try:
@@ -108,7 +110,10 @@ class Stage:
                     if type(effect) is Reply:
                         replies.append(effect)  # nearly always: spare it the call
                     else:
-                        self._take(effect, outcome, messages)
+                        self._take(effect, outcome, told)
+                if told:
+                    messages.extendleft(reversed(told))
+                    told.clear()
         except Exception as error:  # whatever it is, it is our bug, told with what caused it
             raise CoreFault(key, message) from error
 
@@ -129,9 +134,9 @@ class Stage:
         except Exception as error:  # as above
             raise CoreFault(key, "settle") from error
 
-    def _take(self, effect: Any, outcome: Outcome, messages: Messages) -> None:
+    def _take(self, effect: Any, outcome: Outcome, told: Messages | list[tuple[Any, Any]]) -> None:
         if type(effect) is Tell and getattr(effect.handle, "mailbox", None) is self.home:
-            messages.append((effect.handle.key, effect.message))  # type: ignore[attr-defined]
+            told.append((effect.handle.key, effect.message))  # type: ignore[attr-defined]
         else:
             outcome.add(effect)
 

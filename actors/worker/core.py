@@ -175,6 +175,10 @@ class WorkerCore:
             return []
         return self._begin(message, now_s)
 
+    def _reserves(self, message: w.Reserves, now_s: float) -> list[Effect]:
+        self._parked.extend(message.row)
+        return []
+
     def _then(self, message: w.Then, now_s: float) -> list[Effect]:
         self._parked.append(message)
         return []
@@ -309,8 +313,8 @@ class WorkerCore:
     def _go_on(self, effects: list[Effect], now_s: float) -> None:
         """Take what waits here, until a reserve is not answered at once.
 
-        A message that is passed on is stepped behind what the batch has: a reserve behind it waits
-        for that, until a message to ourselves, told behind it, comes back.
+        A message that is passed on is stepped when we are done: a reserve behind it waits for that,
+        until a message to ourselves, told behind it, comes back.
         """
         parked = self._parked
         passes = False
@@ -367,6 +371,7 @@ class WorkerCore:
         w.IgnoreTube: _ignore,
         w.SetMode: _set_mode,
         w.Reserve: _reserve,
+        w.Reserves: _reserves,
         w.ReserveBatch: _reserve,
         w.ReserveThis: _reserve,
         w.Then: _then,

@@ -50,6 +50,12 @@ class Reserve(Message, frozen=True, gc=False):
     timeout_s: float | None = None
 
 
+class Reserves(Message, frozen=True, gc=False):
+    """Several reserves, one behind the other. Each has its reply."""
+
+    row: tuple[Reserve, ...]
+
+
 class ReserveBatch(Message, frozen=True, gc=False):
     """Reserve up to `count` jobs, without waiting. Replies `Reserved`."""
 

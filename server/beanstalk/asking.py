@@ -62,6 +62,20 @@ def _reserve(session: "Session", command: commands.Reserve | commands.ReserveWit
     session.ask_worker(worker.Reserve(to, command.timeout_s), answering.reserve)
 
 
+def _reserves(session: "Session", row: list[Any]) -> None:
+    session.given[row[0].name] += len(row)
+    if not session.is_worker:
+        session.become_worker()
+    handle, tag = session.handle, session.next_tag
+    reserves = tuple(
+        [
+            worker.Reserve(Address(handle, place), command.timeout_s)
+            for place, command in enumerate(row, tag)
+        ]
+    )
+    session.ask_worker(worker.Reserves(reserves), answering.reserve, len(row))
+
+
 def _reserve_job(session: "Session", command: commands.ReserveJob) -> None:
     session.given["reserve-job"] += 1
     answer: answering.Answer = answering.reserve
@@ -262,6 +276,8 @@ def _refused(session: "Session", refused: commands.Refused) -> None:
 
 ROWS: dict[type, Callable[["Session", Any], None]] = {
     commands.Put: _puts,
+    commands.Reserve: _reserves,
+    commands.ReserveWithTimeout: _reserves,
     commands.Delete: _deletes,
 }
 """Those that are asked together where several stand in a row."""

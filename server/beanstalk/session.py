@@ -19,7 +19,7 @@ What is answered, and in which order:
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Any
 
 from etcdq.actors import limits
@@ -199,12 +199,12 @@ class Session:
         self.next_tag += 1
         self._pending.append(answer)
 
-    def ask_worker(self, message: Any, answer: Answer) -> None:
-        """Post a message to the worker, whose reply comes back with `next_tag`."""
-        self._last_by_worker = self.next_tag
+    def ask_worker(self, message: Any, answer: Answer, count: int = 1) -> None:
+        """Post a message to the worker, whose replies come back from `next_tag` on."""
+        self.next_tag += count
+        self._last_by_worker = self.next_tag - 1
         self.worker.post(message)
-        self.next_tag += 1
-        self._pending.append(answer)
+        self._pending.extend(repeat(answer, count))
 
     def ask_many(self, messages: list[tuple[Handle, Any]], answer: Answer) -> None:
         """Post messages that are answered together."""

@@ -7,6 +7,7 @@ import pytest
 from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Effect, Log, Persist, Publish, Reply, Stop, Tell
 from etcdq.actors.errors import CoreFault
+from etcdq.actors.mailbox import KeyedHandle, Mailbox
 from etcdq.actors.message import Address
 from etcdq.actors.stage import Stage
 from tests.support.playbook import Named
@@ -74,6 +75,19 @@ def test_effects_are_sorted_into_the_order_of_duties() -> None:
     assert outcome.replies == [first, second]
     assert outcome.publications == [tell, publish]
     assert outcome.logs == [log]
+
+
+def test_what_is_told_within_the_stage_comes_before_the_next_message() -> None:
+    """In the order of telling, each with all that it causes; nothing of it leaves the stage."""
+    stage = new_stage()
+    home = stage.home = Mailbox()
+    b, c = KeyedHandle(home, "b"), KeyedHandle(home, "c")
+    deeper = [Tell(c, [Reply(ASKER, 1)]), Reply(ASKER, 0)]
+    batch = [("a", [Tell(b, deeper), Tell(c, [Reply(ASKER, 2)])]), ("a", [Reply(ASKER, 3)])]
+    outcome = stage.run(batch, 1.0)
+    assert [reply.value for reply in outcome.replies] == [0, 1, 2, 3]
+    assert outcome.publications == []
+    assert {key: core.statistics() for key, core in stage.cores.items()} == {"a": 2, "b": 1, "c": 2}
 
 
 def test_every_touched_core_settles_once_per_batch() -> None:

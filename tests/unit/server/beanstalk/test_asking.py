@@ -237,6 +237,17 @@ def test_deletes_in_a_row() -> None:
     assert host.door.counts.given["delete"] == 6
 
 
+def test_reserves_in_a_row() -> None:
+    """One message, an answer to each; another kind of reserve begins another row."""
+    host = BeanstalkHost()
+    host.receive(b"reserve\r\n" * 2 + b"reserve-with-timeout 5\r\n" * 2)
+    first, second = (message for _, message in host.take())
+    assert first == worker.Reserves((worker.Reserve(host.to(0)), worker.Reserve(host.to(1))))
+    assert [(one.to, one.timeout_s) for one in second.row] == [(host.to(2), 5), (host.to(3), 5)]
+    assert host.reply(1, worker.TimedOut()) == b""
+    assert host.reply(0, worker.Reserved(GRANTS[:1])) == b"RESERVED 5 4\r\nfive\r\nTIMED_OUT\r\n"
+
+
 def test_a_batch_of_deletes_by_queue() -> None:
     """Each queue is asked once; who is not there yet is asked for by id."""
     host = BeanstalkHost()
