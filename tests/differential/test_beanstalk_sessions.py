@@ -17,7 +17,8 @@ from tests.support.beanstalk_steps import Step
 
 SESSIONS = 500
 TIMED_SESSIONS = 20
-ROUNDS = 5
+FEW_SESSIONS = 5
+ROUNDS = 12
 OWN_SESSIONS = 25
 SHRINK_S = 60.0
 
@@ -80,8 +81,10 @@ def test_sessions_of_seconds(seed: int, tmp_path: Path) -> None:
         for number in range(TIMED_SESSIONS)
     }
     replies = 0
-    for _ in range(ROUNDS):
-        for number, end in trio.run(play_at_once, left, tmp_path).items():
+    for again in range(ROUNDS):
+        # On a machine that is too busy for all at once those that were late come in smaller parts.
+        part = dict(list(left.items())[: TIMED_SESSIONS if again == 0 else FEW_SESSIONS])
+        for number, end in trio.run(play_at_once, part, tmp_path).items():
             if isinstance(end, Difference):
                 pytest.fail(f"ETCDQ_SEED={seed}, timed session {number}:\n{end}", pytrace=False)
             if isinstance(end, int):
