@@ -6,14 +6,15 @@ from typing import Final, Unpack
 
 from etcdq.beanstalk import commands, documents
 from etcdq.beanstalk.address import choose_address
+from etcdq.beanstalk.answers import TAGS_PROBE, expect, expect_tags, inserted
 from etcdq.beanstalk.commands import PRIORITY, PutOptions, line, name, whole
 from etcdq.beanstalk.commands import job_id as checked_id
 from etcdq.beanstalk.connection import Connection, dial, open_connection
-from etcdq.beanstalk.errors import BadFormatError, UnknownCommandError, refusal
+from etcdq.beanstalk.errors import refusal
 from etcdq.beanstalk.records import DeletedBatch, Inserted, Job, ReserveMode, Statistics
 from etcdq.beanstalk.replies import BATCH_MAX, Reply
 from etcdq.beanstalk.reserving import Reserving
-from etcdq.errors import EtcdqError, NotFoundError, RemoteProtocolError, UnsupportedError
+from etcdq.errors import EtcdqError
 
 CONNECT_TIMEOUT_S: Final = 5.0
 KICK_MAX: Final = commands.NUMBER_MAX
@@ -68,7 +69,7 @@ class Client:
         """
         command = commands.put(body, options)
         await self._require_tags(options)
-        return _inserted(await self._ask(command, "INSERTED"))
+        return inserted(await self._ask(command, "INSERTED"))
 
     async def put_many(
         self, bodies: Sequence[bytes], **options: Unpack[PutOptions]
@@ -84,21 +85,13 @@ class Client:
         puts = [commands.put(body, options) for body in bodies]
         await self._require_tags(options)
         replies = await self._connection.ask_all(puts)
-        return [refusal(reply, "put") or _inserted(reply) for reply in replies]
+        return [refusal(reply, "put") or inserted(reply) for reply in replies]
 
     async def _require_tags(self, options: PutOptions) -> None:
-        """Before the first put with tags, ask for what only servers that read tags know.
-
-        Any other one answers such a put by an error, and then carries out its body.
-        """
+        """Before the first put with tags, see that the server reads tags."""
         if self._knows_tags or not options.keys() & commands.TAGS:
             return
-        try:
-            await self.stats_group("default")
-        except NotFoundError:
-            pass  # it knows what a group is
-        except UnsupportedError as error:
-            raise UnsupportedError("put: the server knows no idp, grp, aft and con") from error
+        expect_tags(await self._connection.ask(TAGS_PROBE))
         self._knows_tags = True
 
     # reserving ------------------------------------------------------------------------------
@@ -270,10 +263,10 @@ class Client:
     # ----------------------------------------------------------------------------------------
 
     async def _ask(self, command: bytes, word: str, *, extension: bool = False) -> Reply:
-        return _expect(await self._connection.ask(command), word, command, extension)
+        return expect(await self._connection.ask(command), word, command, extension=extension)
 
     async def _reserve(self, command: bytes, word: str, *, extension: bool = False) -> Reply:
-        return _expect(await self._reserving.ask(command), word, command, extension)
+        return expect(await self._reserving.ask(command), word, command, extension=extension)
 
 
 @asynccontextmanager
@@ -298,25 +291,3 @@ async def connect(
     stream = await dial(endpoint, timeout_s)
     async with open_connection(stream, endpoint) as connection:
         yield Client(connection)
-
-
-def _expect(reply: Reply, word: str, command: bytes, extension: bool) -> Reply:
-    if reply.word == word:
-        return reply
-    asked = command.split(b"\r\n", 1)[0].decode()
-    error = refusal(reply, asked)
-    if extension and isinstance(error, BadFormatError):
-        # A plain beanstalkd takes some of tuber's commands for its own, wrongly spelled.
-        error = UnknownCommandError(error.text)
-    raise error or RemoteProtocolError(f"{reply.word} is no answer to {asked}")
-
-
-def _inserted(reply: Reply) -> Inserted:
-    if reply.word != "INSERTED":
-        raise RemoteProtocolError(f"{reply.word} is no answer to put")
-    words = reply.arguments
-    return Inserted(
-        reply.number(),
-        words[1] if len(words) > 1 else None,
-        reply.number(2) if len(words) > 2 else None,
-    )

@@ -13,6 +13,7 @@ from typing import Final
 
 import trio
 
+from etcdq.beanstalk.background import open_background
 from etcdq.beanstalk.replies import Reply, ReplyReader
 from etcdq.endpoint import Endpoint
 from etcdq.errors import (
@@ -58,10 +59,14 @@ class Connection:
     Args:
         stream: owned by this.
         endpoint: the other side, for texts.
+
+    Attributes:
+        ended: set once it is lost or closed: then nothing more can be asked.
     """
 
     def __init__(self, stream: trio.abc.Stream, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
+        self.ended = trio.Event()
         self._stream = stream
         self._reader = ReplyReader()
         self._unwritten: dict[_Ask, None] = {}
@@ -123,6 +128,16 @@ class Connection:
         """Close: whoever waits is told, and so is whoever comes later."""
         self._finish(lambda _kind: ClosedError(f"the connection to {self.endpoint} is closed"))
 
+    def lose(self, reason: str, cause: BaseException | None = None) -> None:
+        """End it as lost: whoever waits is told that what was asked may have been carried out."""
+
+        def error(kind: type[EtcdqError]) -> EtcdqError:
+            lost = kind(f"the connection to {self.endpoint} is lost: {reason}")
+            lost.__cause__ = cause
+            return lost
+
+        self._finish(error)
+
     def _enqueue(self, ask: _Ask) -> None:
         if self._end is not None:
             raise self._end(NotConnectedError)
@@ -142,7 +157,7 @@ class Connection:
             try:
                 await self._stream.send_all(data)
             except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-                self._lose(_reason(error), error)
+                self.lose(_reason(error), error)
 
     async def read(self) -> None:
         """Read replies, until the connection ends."""
@@ -151,9 +166,9 @@ class Connection:
                 self._reader.feed(data)
                 while (reply := self._reader.next_reply()) is not None:
                     self._take(reply)
-            self._lose("the server closed it")
+            self.lose("the server closed it")
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            self._lose(_reason(error), error)
+            self.lose(_reason(error), error)
         except RemoteProtocolError as error:
             text = f"{self.endpoint}: {error.text}"
             self._finish(lambda _kind: RemoteProtocolError(text))
@@ -166,19 +181,12 @@ class Connection:
         if len(ask.replies) == len(ask.commands):
             ask.settle()
 
-    def _lose(self, reason: str, cause: BaseException | None = None) -> None:
-        def error(kind: type[EtcdqError]) -> EtcdqError:
-            lost = kind(f"the connection to {self.endpoint} is lost: {reason}")
-            lost.__cause__ = cause
-            return lost
-
-        self._finish(error)
-
     def _finish(self, end: Callable[[type[EtcdqError]], EtcdqError]) -> None:
         """End it: what was written may have been carried out, what was not was not."""
         if self._end is not None:
             return
         self._end = end
+        self.ended.set()
         due, unwritten = dict.fromkeys(self._due), list(self._unwritten)
         self._due.clear()
         self._unwritten.clear()
@@ -198,26 +206,16 @@ async def open_connection(stream: trio.abc.Stream, endpoint: Endpoint) -> AsyncI
         endpoint: the other side, for texts.
     """
     connection = Connection(stream, endpoint)
-    failure: BaseException | None = None
     try:
-        async with trio.open_nursery() as nursery:
+        async with open_background() as nursery:
             nursery.start_soon(connection.read)
             nursery.start_soon(connection.write)
             try:
                 yield connection
-            except BaseException as error:  # raised below, outside of the nursery's group
-                failure = error
             finally:
                 connection.close()
-                nursery.cancel_scope.cancel()
-    except BaseException:
-        # Of the scope around us, which the body's own error outweighs.
-        if failure is None or isinstance(failure, trio.Cancelled):
-            raise
     finally:
         await trio.aclose_forcefully(stream)
-    if failure is not None:
-        raise failure
 
 
 async def dial(endpoint: Endpoint, timeout_s: float) -> trio.SocketStream:

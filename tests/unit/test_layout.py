@@ -36,7 +36,11 @@ WORLD = {
 SHARED_BY_DOORS = {"etcdq.server.byte_stream"}
 BEANSTALK_WORLD = {
     "etcdq/beanstalk/address.py": {"os"},  # reads the environment
+    "etcdq/beanstalk/background.py": {"trio"},
+    "etcdq/beanstalk/blocking.py": {"os", "threading", "time"},
     "etcdq/beanstalk/connection.py": {"os", "trio"},
+    "etcdq/beanstalk/link.py": {"os", "socket", "threading", "time"},
+    "etcdq/beanstalk/producer.py": {"trio"},
     "etcdq/beanstalk/reserving.py": {"trio"},
 }
 WITH_A_NODE = {"etcdq/embedded.py", "etcdq/cli/serve.py"}
