@@ -20,6 +20,7 @@ import trio
 from bench import tube
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import log_nowhere
+from etcdq.actors.turns import Seat
 from etcdq.server.beanstalk.session import Session
 from etcdq.server.config import embedded_config
 from etcdq.server.node import Node
@@ -33,11 +34,12 @@ class Connection:
     def __init__(self, node: Node) -> None:
         self._mailbox: Mailbox[Any] = Mailbox()
         self._session = Session(node.beanstalk, self._mailbox)
+        self._seat = Seat(self._mailbox, self._session.receive, self._hear)
 
     def ask(self, commands: bytes) -> bytes:
         """Take commands, as a packet brings them, through all turns; return what is answered."""
         turns = self._session.door.turns
-        turns.take(commands, self._mailbox, self._session.receive, self._hear)
+        turns.take(self._seat, commands)
         return self._session.take_output()
 
     def hear(self) -> bytes:

@@ -127,6 +127,7 @@ class Node:
         """Run both shells in `nursery`; a `CoreFault` ends it."""
         await nursery.start(self._keys.run)
         await nursery.start(self._queues.run)
+        await nursery.start(self.door.turns.run)
 
     def drain(self) -> None:
         """Refuse puts from now on; everything that shrinks a queue still works."""

@@ -103,12 +103,10 @@ class Session:
         else:
             self._held += commands
 
-    def hear(self, replies: Iterable[Reply | None]) -> None:
-        """Take answers of actors; None only woke whoever brings them."""
+    def hear(self, replies: Iterable[Reply]) -> None:
+        """Take answers of actors."""
         pending, output = self._pending, self._output
         for reply in replies:
-            if reply is None:
-                continue
             tag: int = reply.to.tag
             if tag != self._first_tag or self._output_bytes > _OUTPUT_BYTES_MAX:
                 self._keep(tag - self._first_tag, reply.value)

@@ -11,6 +11,7 @@ import trio
 from etcdq.actors import limits
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import WriteLog, log_nowhere
+from etcdq.actors.turns import Seat
 from etcdq.server.beanstalk.door import BeanstalkDoor
 from etcdq.server.beanstalk.session import Session
 from etcdq.server.byte_stream import byte_stream_of, peer_of
@@ -46,6 +47,7 @@ class SessionShell:
         self.mailbox: Mailbox[Any] = Mailbox()
         self.session = Session(door, self.mailbox)
         self._turns = door.turns
+        self._seat = Seat(self.mailbox, self.session.receive, self._hear_now)
         self._stream = stream
         self._bytes = byte_stream_of(stream)
         self._nursery: trio.Nursery | None = None
@@ -74,12 +76,12 @@ class SessionShell:
                 self._peer_is_silent = True
                 session.hang_up()
                 break
-            self._turns.take(data, self.mailbox, session.receive, self._hear_now)
+            self._turns.take(self._seat, data)
             self._flush()
             self._set_alarm()
             if not self._may_read():
                 await self._wait_room()
-        self.mailbox.post(None)
+        self.mailbox.wake()
 
     def _may_read(self) -> bool:
         return len(self._backlog) <= limits.BACKLOG_BYTES_MAX and self.session.wants_input
@@ -95,6 +97,11 @@ class SessionShell:
     def _hear_now(self, _now_s: float) -> None:
         self.session.hear(self.mailbox.take())
         self._flush()
+        self._set_alarm()
+        if not self.session.reading:
+            self._room.set()
+        if self.session.finished:
+            self.mailbox.wake()
 
     async def _hear(self) -> None:
         while not self._is_over():
@@ -102,6 +109,7 @@ class SessionShell:
             with trio.CancelScope(deadline=self.session.next_deadline_s()) as self._alarm:
                 while not self._is_over():
                     await self.mailbox.wait_posted()
+                    self._seat.check()
                     self._turn()
                     self._set_alarm()
             self._turn()
@@ -111,8 +119,6 @@ class SessionShell:
         if now_s >= self._alarm.deadline:
             self.session.settle(now_s)
         self._hear_now(now_s)
-        if not self.session.reading:
-            self._room.set()
 
     def _set_alarm(self) -> None:
         deadline_s = self.session.next_deadline_s()
@@ -128,7 +134,7 @@ class SessionShell:
     async def _wait_drain(self, drain: trio.Event) -> None:
         await drain.wait()
         self.session.drain()
-        self.mailbox.post(None)
+        self.mailbox.wake()
 
     # writing ----------------------------------------------------------------------------
 
@@ -150,7 +156,7 @@ class SessionShell:
         while self._backlog:
             piece = bytes(self._backlog[: limits.WRITE_PIECE_BYTES])
             del self._backlog[: await self._bytes.write_some(piece)]
-        self.mailbox.post(None)
+        self.mailbox.wake()
 
     async def _linger(self) -> None:
         # Closing with unread bytes would send a reset that overtakes our last words.

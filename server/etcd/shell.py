@@ -12,6 +12,7 @@ import trio
 from etcdq.actors import limits
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import WriteLog, log_nowhere
+from etcdq.actors.turns import Seat
 from etcdq.server.byte_stream import byte_stream_of, peer_of
 from etcdq.server.etcd.context import Context
 from etcdq.server.etcd.door import Door
@@ -49,6 +50,7 @@ class SessionShell:
         now_s = trio.current_time()
         self.session = Session(Context(door), self.mailbox, uuid.uuid4(), self.peer, now_s)
         self._turns = door.turns
+        self._seat = Seat(self.mailbox, self.session.receive, self._hear_now)
         self._stream = stream
         self._bytes = byte_stream_of(stream)
         self._nursery: trio.Nursery | None = None
@@ -76,21 +78,23 @@ class SessionShell:
             data = await self._bytes.receive()
             if not data:
                 self._peer_left = True
-                self.mailbox.post(None)
+                self.mailbox.wake()
                 return
-            self._turns.take(data, self.mailbox, session.receive, self._hear_now)
+            self._turns.take(self._seat, data)
             self._flush(trio.current_time())
             self._set_alarm()
             if session.finished or session.aborted:
-                self.mailbox.post(None)
+                self.mailbox.wake()
             if len(self._backlog) > limits.BACKLOG_BYTES_MAX:
                 await self._drained_backlog.wait()
 
     def _hear_now(self, now_s: float) -> None:
         for message in self.mailbox.take():
-            if message is not None:  # None only wakes
-                self.session.step(message, now_s)
+            self.session.step(message, now_s)
         self._flush(now_s)
+        self._set_alarm()
+        if self.session.finished or self.session.aborted:
+            self.mailbox.wake()
 
     async def _hear(self) -> None:
         while not self._is_over():
@@ -98,6 +102,7 @@ class SessionShell:
             with trio.CancelScope(deadline=self.session.next_deadline_s()) as self._alarm:
                 while not self._is_over():
                     await self.mailbox.wait_posted()
+                    self._seat.check()
                     self._turn()
                     self._set_alarm()
             self._turn()
@@ -105,8 +110,7 @@ class SessionShell:
     def _turn(self) -> None:
         now_s = trio.current_time()
         for message in self.mailbox.take():
-            if message is not None:  # None only wakes
-                self.session.step(message, now_s)
+            self.session.step(message, now_s)
         if now_s >= self._alarm.deadline:
             self.session.settle(now_s)
         self._flush(now_s)
@@ -126,7 +130,7 @@ class SessionShell:
         now_s = trio.current_time()
         self.session.drain(now_s)
         self._flush(now_s)
-        self.mailbox.post(None)
+        self.mailbox.wake()
 
     # writing ----------------------------------------------------------------------------
 
@@ -157,7 +161,7 @@ class SessionShell:
             self.session.written(self._written, bool(self._backlog), now_s)
         self._drained_backlog.set()
         self._flush(trio.current_time())
-        self.mailbox.post(None)
+        self.mailbox.wake()
 
     async def _linger(self) -> None:
         # Closing with unread bytes would send a reset that overtakes our last words.

@@ -13,7 +13,7 @@ from etcdq.actors.mailbox import KeyedHandle, Mailbox
 from etcdq.actors.message import Address
 from etcdq.actors.shell import Shell
 from etcdq.actors.stage import Stage
-from etcdq.actors.turns import Turns
+from etcdq.actors.turns import Seat, Turns
 
 
 class Echo:
@@ -56,16 +56,19 @@ class World:
         self.asker = Address(self.mailbox, 1)
         self.actor = KeyedHandle(self.shell.mailbox, "a")
         self.heard: list[Any] = []
+        self.to_post: tuple[Any, ...] = ()
+        self.seat = Seat(self.mailbox, self.receive, self.hear)
 
     def take(self, *messages: Any) -> None:
         """Post messages to the actor while the session takes turns."""
+        self.to_post = messages
+        self.turns.take(self.seat, b"data")
 
-        def receive(data: bytes, now_s: float) -> None:
-            assert (data, now_s) == (b"data", trio.current_time())
-            for message in messages:
-                self.actor.post(message)
-
-        self.turns.take(b"data", self.mailbox, receive, self.hear)
+    def receive(self, data: bytes, now_s: float) -> None:
+        """Do what `take` asked for."""
+        assert (data, now_s) == (b"data", trio.current_time())
+        for message in self.to_post:
+            self.actor.post(message)
 
     def hear(self, now_s: float) -> None:
         """Take what was answered."""
@@ -100,7 +103,8 @@ async def test_what_is_told_on_goes_to_and_fro(autojump_clock: trio.abc.Clock) -
         await nursery.start(world.shell.run)
         await wait_all_tasks_blocked()
         first = [Reply(world.asker, "again")]
-        world.turns.take(b"", world.mailbox, lambda *_: world.actor.post(first), hear)
+        seat = Seat(world.mailbox, lambda *_: world.actor.post(first), hear)
+        world.turns.take(seat, b"")
         assert hops == 4
         # What is left goes the usual way: the shell's task answers it.
         await wait_all_tasks_blocked()
@@ -187,6 +191,66 @@ async def test_a_session_that_fails_holds_nobody(autojump_clock: trio.abc.Clock)
         await nursery.start(world.shell.run)
         await wait_all_tasks_blocked()
         with pytest.raises(LookupError, match="bad"):
-            world.turns.take(b"", world.mailbox, fail, world.hear)
+            world.turns.take(Seat(world.mailbox, fail, world.hear), b"")
         await world.mailbox.wait_posted()
+        nursery.cancel_scope.cancel()
+
+
+async def test_sessions_that_are_busy_at_once_share_a_turn(autojump_clock: trio.abc.Clock) -> None:
+    """One turn for all of them, and each hears its own answer; who is alone again goes ahead."""
+    world = World()
+    seats: list[tuple[Seat, Mailbox[Any], list[Any]]] = []
+
+    def sit(name: str) -> None:
+        mailbox: Mailbox[Any] = Mailbox()
+        heard: list[Any] = []
+        answer = [Reply(Address(mailbox, 1), name)]
+        seat = Seat(
+            mailbox,
+            lambda *_: world.actor.post(answer),
+            lambda _: heard.extend(reply.value for reply in mailbox.take()),
+        )
+        seats.append((seat, mailbox, heard))
+
+    for name in ("first", "second", "third"):
+        sit(name)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        await nursery.start(world.turns.run)
+        await wait_all_tasks_blocked()
+        for seat, _, _ in seats:
+            world.turns.take(seat, b"")
+        # The first could not know that others come; they could.
+        assert [heard for _, _, heard in seats] == [["first"], [], []]
+        await wait_all_tasks_blocked()
+        assert [heard for _, _, heard in seats] == [["first"], ["second"], ["third"]]
+        world.turns.take(seats[2][0], b"")
+        assert seats[2][2] == ["third", "third"]
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_error_of_one_that_shares_a_turn_is_its_own(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    """The others hear their answers; it gets its error in its own task, which is woken."""
+    world = World()
+    broken: Mailbox[Any] = Mailbox()
+
+    def fail(now_s: float) -> None:
+        broken.take()
+        raise LookupError("bad")
+
+    answer = [Reply(Address(broken, 1), "value")]
+    seat = Seat(broken, lambda *_: world.actor.post(answer), fail)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        await nursery.start(world.turns.run)
+        world.take()
+        world.turns.take(seat, b"")
+        world.take([Reply(world.asker, "mine")])
+        await broken.wait_posted()
+        assert [reply.value for reply in world.heard] == ["mine"]
+        with pytest.raises(LookupError, match="bad"):
+            seat.check()
+        seat.check()
         nursery.cancel_scope.cancel()
