@@ -29,14 +29,15 @@ def run_beanstalkd(*flags: str) -> Iterator[str]:
     command = [beanstalkd_program(), "-l", "127.0.0.1", "-p", str(port), *flags]
     process = subprocess.Popen(command)
     try:
-        _wait_until_it_listens(process, port)
+        wait_until_it_listens(process, port)
         yield f"127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(timeout=END_S)
 
 
-def _wait_until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
+def wait_until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
+    """Return when a process takes connections."""
     end_s = time.monotonic() + READY_S
     while time.monotonic() < end_s:
         if process.poll() is not None:
