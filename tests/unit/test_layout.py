@@ -43,6 +43,20 @@ BEANSTALK_WORLD = {
     "etcdq/beanstalk/producer.py": {"trio"},
     "etcdq/beanstalk/reserving.py": {"trio"},
 }
+HEALTH_WORLD = {
+    "etcdq/health/pulse.py": {"time", "trio"},
+    "etcdq/health/server.py": {"threading", "time", "trio"},
+}
+WORKER_WORLD = {
+    "etcdq/worker/backoff.py": {"random"},  # a generator is given to it
+    "etcdq/worker/calling.py": {"trio"},
+    "etcdq/worker/control.py": {"trio"},
+    "etcdq/worker/failure.py": {"random"},  # so here
+    "etcdq/worker/job.py": {"trio"},  # the type of a clock
+    "etcdq/worker/link.py": {"trio"},
+    "etcdq/worker/round.py": {"random", "trio"},
+    "etcdq/worker/slot.py": {"random", "trio"},
+}
 WITH_A_NODE = {"etcdq/embedded.py", "etcdq/cli/serve.py"}
 
 
@@ -160,6 +174,25 @@ def test_beanstalk_client_stands_alone(path: str) -> None:
     assert [module for module in ours if not module.startswith(shared)] == []
     world = {module.split(".")[0] for module in imports(path)} & WORLD
     assert world <= BEANSTALK_WORLD.get(path, set())
+
+
+@pytest.mark.parametrize("path", sources("etcdq/health"))
+def test_health_stands_alone(path: str) -> None:
+    """Probes know of ours only an address: what they tell of a process is handed to them."""
+    ours = {module for module in imports(path) if module.startswith("etcdq.")}
+    assert [m for m in ours if not m.startswith(("etcdq.health", "etcdq.endpoint"))] == []
+    world = {module.split(".")[0] for module in imports(path)} & WORLD
+    assert world <= HEALTH_WORLD.get(path, set())
+
+
+@pytest.mark.parametrize("path", sources("etcdq/worker"))
+def test_worker_stands_on_the_beanstalk_client(path: str) -> None:
+    """It imports of ours only itself and that client; the world, in few files."""
+    ours = {module for module in imports(path) if module.startswith("etcdq.")}
+    shared = ("etcdq.worker", "etcdq.beanstalk", "etcdq.endpoint", "etcdq.errors")
+    assert [module for module in ours if not module.startswith(shared)] == []
+    world = {module.split(".")[0] for module in imports(path)} & WORLD
+    assert world <= WORKER_WORLD.get(path, set())
 
 
 @pytest.mark.parametrize("path", sources("actors", "server", "etcdq", "tests", "bench"))

@@ -1,0 +1,87 @@
+"""What a failed run means for its job: once more, later, or never again. Without I/O.
+
+How often a job was tried is read from its statistics, which the server keeps, so it does not
+matter which worker had it. A run that failed is one release. A worker that vanished with its job
+left a timeout, or a reservation that nothing ended. A worker that is stopped hands a job back by
+a release and a kick at once (`link.py`), and a kick takes one try back: a stop is not a failed
+try, and whoever kicks a job that was given up gives it one more.
+"""
+
+import random
+from typing import Final
+
+from msgspec import Struct
+
+from etcdq.beanstalk.records import Statistics
+
+TRIES_MAX: Final = 5
+RETRY_BASE_S: Final = 15
+RETRY_CAP_S: Final = 3600
+_DOUBLINGS_MAX: Final = 20
+
+
+class PermanentError(Exception):
+    """Raised by a handler: no retry can mend this, give the job up at once."""
+
+
+class TriesUsedUpError(Exception):
+    """A job was given up unrun: so many workers had vanished while they had it."""
+
+
+class History(Struct, frozen=True, gc=False):
+    """What the server knows of a job that was just reserved."""
+
+    tube: str
+    priority: int
+    ttr_s: int
+    tries: int
+    """Before this reservation; ended by a failure or by the end of the worker."""
+    vanished: int
+    """Workers that held it and were not heard of any more."""
+
+
+class DeadLetter(Struct, frozen=True, gc=False):
+    """Given up jobs are put into this tube, then deleted."""
+
+    tube: str
+
+
+class Rules(Struct, frozen=True, gc=False):
+    """When a consumer tries a job again."""
+
+    tries_max: int = TRIES_MAX
+    retry_base_s: int = RETRY_BASE_S
+    """The bound of the first delay; it doubles with each try, up to `retry_cap_s`."""
+    retry_cap_s: int = RETRY_CAP_S
+    permanent: tuple[type[BaseException], ...] = ()
+    """Errors that count as `PermanentError` does."""
+
+
+def read_history(figures: Statistics) -> History:
+    """Read the statistics of a job that is reserved."""
+    count = figures.count
+    releases, timeouts = count("releases"), count("timeouts")
+    unended = count("reserves") - 1 - releases - timeouts - count("buries")
+    vanished = timeouts + max(0, unended)
+    return History(
+        tube=figures.text("tube"),
+        priority=count("pri"),
+        ttr_s=max(1, count("ttr")),
+        tries=max(0, releases + vanished - count("kicks")),
+        vanished=vanished,
+    )
+
+
+def retry_delay_s(error: BaseException, tries: int, rules: Rules, rng: random.Random) -> int | None:
+    """Return for how many seconds a job that failed is put off; None: it is to be given up.
+
+    Args:
+        error: how the run failed.
+        tries: how many there were, this one included.
+        rules: the consumer's.
+        rng: where the jitter is drawn from: half of the delay.
+    """
+    if isinstance(error, (PermanentError, *rules.permanent)) or tries >= rules.tries_max:
+        return None
+    bound_s = min(rules.retry_cap_s, rules.retry_base_s * 2 ** min(tries - 1, _DOUBLINGS_MAX))
+    return max(1, round(rng.uniform(bound_s / 2, bound_s)))

@@ -1,0 +1,59 @@
+"""When the jobs that a worker holds have to be touched, without I/O."""
+
+from math import inf
+from typing import Final
+
+BEATS_PER_TTR: Final = 3
+"""One touch may be lost, and the next one still comes in time."""
+
+
+class Heartbeat:
+    """The jobs held on one connection; all are touched at the pace of the shortest TTR.
+
+    Args:
+        now_s: when they were reserved, in seconds of any clock.
+    """
+
+    def __init__(self, now_s: float) -> None:
+        self._last_s = now_s
+        self._ttrs_s: dict[int, int] = {}
+        self._valid_until_s: dict[int, float] = {}
+
+    def hold(self, job_id: int, ttr_s: int) -> None:
+        """Take on a job that was reserved when this began."""
+        self._ttrs_s[job_id] = ttr_s
+        self._valid_until_s[job_id] = self._last_s + ttr_s
+
+    def let_go(self, job_id: int) -> bool:
+        """Touch it no more; return whether it was held."""
+        self._valid_until_s.pop(job_id, None)
+        return self._ttrs_s.pop(job_id, None) is not None
+
+    @property
+    def held(self) -> list[int]:
+        """The ids of the jobs, in the order in which they came."""
+        return list(self._ttrs_s)
+
+    @property
+    def due_s(self) -> float:
+        """When to touch next; inf: nothing is held."""
+        return self._last_s + min(self._ttrs_s.values(), default=inf) / BEATS_PER_TTR
+
+    @property
+    def expires_s(self) -> float:
+        """When the first reservation ends unless it is touched; inf: nothing is held."""
+        return min(self._valid_until_s.values(), default=inf)
+
+    def valid_until_s(self, job_id: int) -> float:
+        """Return when the reservation ends unless it is touched; -inf: it is not held."""
+        return self._valid_until_s.get(job_id, -inf)
+
+    def beat(self, now_s: float) -> list[int]:
+        """Begin to touch; return whom."""
+        self._last_s = now_s
+        return self.held
+
+    def touched(self, job_id: int) -> None:
+        """The touch of the last beat has reached the server."""
+        if job_id in self._ttrs_s:
+            self._valid_until_s[job_id] = self._last_s + self._ttrs_s[job_id]

@@ -1,0 +1,262 @@
+"""The jobs of one reserve: kept while their handlers run, and settled. Trio shell.
+
+A job is in one of three places: waiting for its run, running, or let go of. Until it is let go of,
+it is touched. Whoever settles a job lets go of it first: what a touch in flight says of it is then
+of no interest.
+"""
+
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import structlog
+import trio
+
+from etcdq.errors import EtcdqError, OverLimitError, RequestError, ServerUnavailableError
+from etcdq.worker.calling import Caller
+from etcdq.worker.consumer import TubeConsumer
+from etcdq.worker.control import Control
+from etcdq.worker.failure import DeadLetter, TriesUsedUpError, retry_delay_s
+from etcdq.worker.heartbeat import Heartbeat
+from etcdq.worker.job import ReservedJob
+from etcdq.worker.link import Link
+from etcdq.worker.planning import Plan
+
+FAREWELL_S: Final = 5.0
+"""How long jobs may take to be handed back by a worker that stops."""
+
+TOUCH_S: Final = 1.0
+"""What the answer to a touch may take at the least, also when the reservation ends before."""
+
+Settle = Callable[..., Awaitable[list[bool]]]
+"""A method of the link that takes jobs, and says of each one whether it was still held."""
+
+log = structlog.get_logger("etcdq.worker")
+
+
+class Round:
+    """Runs the jobs of one reserve.
+
+    Args:
+        link: the connection that holds them.
+        consumer: whose handler runs.
+        caller: calls it.
+        control: says when to stop.
+        rng: for the jitter of delays.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        consumer: TubeConsumer,
+        caller: Caller,
+        control: Control,
+        rng: random.Random,
+    ) -> None:
+        self._link = link
+        self._consumer = consumer
+        self._caller = caller
+        self._control = control
+        self._rng = rng
+        self._rules = consumer.rules()
+        self._counters = consumer.counters
+        self._log = log.bind(consumer=type(consumer).__name__)
+        self._heartbeat = Heartbeat(trio.current_time())
+        self._jobs: dict[int, ReservedJob] = {}
+        self._waiting: deque[list[ReservedJob]] = deque()
+        self._run: tuple[list[ReservedJob], trio.CancelScope] | None = None
+        self._failure: EtcdqError | None = None
+
+    async def carry_out(self, plan: Plan[ReservedJob]) -> None:
+        """Do with jobs what is planned, and return when nothing of them is in hand.
+
+        Raises:
+            EtcdqError: the connection failed; what was in hand is lost.
+        """
+        self._waiting.extend(plan.runs)
+        for job in (*plan.spent, *plan.back, *(job for run in plan.runs for job in run)):
+            self._jobs[job.job_id] = job
+            self._heartbeat.hold(job.job_id, job.history.ttr_s)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep)
+            nursery.start_soon(self._heed_stop)
+            await self._guarded(self._work, plan)
+            nursery.cancel_scope.cancel()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _work(self, plan: Plan[ReservedJob]) -> None:
+        await self._hand_back(plan.back)
+        for job in plan.spent:
+            error = TriesUsedUpError(f"{job.vanished} workers vanished while they had it")
+            await self._give_up(job, error)
+        while self._waiting and self._failure is None:
+            jobs = [job for job in self._waiting.popleft() if not job.is_lost]
+            if jobs:
+                await self._run_and_settle(jobs)
+
+    # running --------------------------------------------------------------------------------
+
+    async def _run_and_settle(self, jobs: list[ReservedJob]) -> None:
+        error: BaseException | None = None
+        self._counters.running += len(jobs)
+        try:
+            with self._control.until_cut_off() as scope:
+                self._run = jobs, scope
+                try:
+                    await self._caller.handle(jobs)
+                except (Exception, SystemExit) as caught:
+                    error = caught
+        finally:
+            self._run = None
+            self._counters.running -= len(jobs)
+        held = [job for job in jobs if not job.is_lost]
+        is_over = scope.cancelled_caught or (scope.cancel_called and error is not None)
+        if is_over:
+            await self._hand_back(held)
+        elif error is None:
+            count = await self._settle(held, self._link.delete)
+            self._counters.done += count
+        else:
+            self._counters.failed += len(held)
+            for job in held:
+                # Of a batch nobody knows whose fault it is: each of them gets a try alone.
+                kind = error if len(jobs) == 1 else _Together()
+                await self._settle_failure(job, error, kind)
+
+    async def _settle_failure(
+        self, job: ReservedJob, error: BaseException, kind: BaseException
+    ) -> None:
+        delay_s = retry_delay_s(kind, job.number, self._rules, self._rng)
+        if delay_s is None:
+            await self._give_up(job, error)
+            return
+        self._tell(job, "job failed, it is tried again", error, delay_s=delay_s)
+        await self._settle([job], self._link.release, delay_s)
+
+    async def _settle(self, jobs: Sequence[ReservedJob], function: Settle, *arguments: Any) -> int:
+        """Let go of jobs in a way of the link; return how many were still held.
+
+        The others are counted as lost; all of them, if the answer does not come.
+        """
+        jobs = [job for job in jobs if not job.is_lost]
+        for job in jobs:
+            self._let_go(job)
+        held = [False] * len(jobs)
+        try:
+            if jobs:
+                held = await function(jobs, *arguments)
+        finally:
+            for job, was_held in zip(jobs, held, strict=True):
+                if not was_held:
+                    self._count_lost(job)
+        return sum(held)
+
+    # giving up ------------------------------------------------------------------------------
+
+    async def _give_up(self, job: ReservedJob, error: BaseException) -> None:
+        """Record, then let the job go as the consumer says. What cannot be recorded stays."""
+        self._tell(job, "job is given up", error)
+        await self._caller.report(job, error)
+        failure: BaseException | None = None
+        with self._control.until_cut_off() as scope:
+            try:
+                await self._caller.give_up(job, error)
+            except (Exception, SystemExit) as caught:
+                failure = caught
+        if job.is_lost:
+            return
+        if scope.cancelled_caught:
+            await self._hand_back([job])
+            return
+        try:
+            if failure is None:
+                count = await self._end(job)
+                self._counters.given_up += count
+        except (RequestError, OverLimitError, ServerUnavailableError) as refused:
+            failure = refused
+        if failure is not None:
+            self._tell(job, "a job could not be given up, it stays", failure)
+            await self._settle([job], self._link.release, self._rules.retry_cap_s)
+
+    async def _end(self, job: ReservedJob) -> int:
+        choice = self._consumer.give_up
+        if isinstance(choice, DeadLetter):
+            await self._link.copy(job, choice.tube)
+        return await self._settle([job], self._link.bury if choice == "bury" else self._link.delete)
+
+    # stopping -------------------------------------------------------------------------------
+
+    async def _heed_stop(self) -> None:
+        await self._control.stopping.wait()
+        unstarted = [job for jobs in self._waiting for job in jobs if not job.is_lost]
+        self._waiting.clear()
+        await self._guarded(self._hand_back, unstarted)
+
+    async def _hand_back(self, jobs: Sequence[ReservedJob]) -> None:
+        """Make jobs ready again; not cut short, for nobody has them until this is done."""
+        with trio.move_on_after(FAREWELL_S, shield=True):
+            count = await self._settle(jobs, self._link.hand_back)
+            self._counters.handed_back += count
+
+    # keeping --------------------------------------------------------------------------------
+
+    async def _keep(self) -> None:
+        """Touch what is in hand, until it is cancelled."""
+        while self._failure is None:
+            await trio.sleep_until(self._heartbeat.due_s)
+            if trio.current_time() >= self._heartbeat.due_s:
+                await self._guarded(self._touch)
+
+    async def _touch(self) -> None:
+        now_s = trio.current_time()
+        limit_s = max(TOUCH_S, self._heartbeat.expires_s - now_s)
+        held = self._heartbeat.beat(now_s)
+        for job_id, was_held in zip(held, await self._link.touch(held, limit_s), strict=True):
+            job = self._jobs[job_id]
+            if was_held:
+                self._heartbeat.touched(job_id)
+                job.valid_until_s = max(job.valid_until_s, self._heartbeat.valid_until_s(job_id))
+            elif self._let_go(job):
+                self._count_lost(job)
+
+    def _let_go(self, job: ReservedJob) -> bool:
+        return self._heartbeat.let_go(job.job_id)
+
+    def _count_lost(self, job: ReservedJob) -> None:
+        """Somebody else may have the job by now: end its run, if that can be."""
+        job.is_lost = True
+        self._counters.lost += 1
+        self._tell(job, "the reservation was lost", None)
+        if self._run is not None and self._caller.is_async:
+            jobs, scope = self._run
+            if all(each.is_lost for each in jobs):
+                scope.cancel()
+
+    async def _guarded(self, function: object, *arguments: object) -> None:
+        """Await a function; if the connection fails in it, what is in hand is lost."""
+        try:
+            await function(*arguments)  # type: ignore[operator]
+        except EtcdqError as error:
+            if self._failure is None:
+                self._failure = error
+                for job_id in self._heartbeat.held:
+                    self._let_go(self._jobs[job_id])
+                    self._count_lost(self._jobs[job_id])
+
+    def _tell(
+        self, job: ReservedJob, event: str, error: BaseException | None, **fields: object
+    ) -> None:
+        self._log.warning(
+            event,
+            job=job.job_id,
+            tube=job.tube,
+            number=job.number,
+            error=None if error is None else repr(error),
+            **fields,
+        )
+
+
+class _Together(Exception):
+    """A batch failed: no error of one job, and none that is permanent."""

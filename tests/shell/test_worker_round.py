@@ -1,0 +1,458 @@
+"""Consumers on a node in this process, under the autojump clock: runs, failures, lost jobs."""
+
+import threading
+from typing import Any, ClassVar
+
+import pytest
+import trio
+
+from etcdq.beanstalk import Client
+from etcdq.worker import DeadLetter, PermanentError, ReservedJob, TriesUsedUpError, TubeConsumer
+from etcdq.worker.consumer import GiveUp
+from tests.support.beanstalk_world import BeanstalkWorld, with_a_node
+from tests.support.worker_world import Working, at_work, client_of, job_of, settle, until
+
+
+class Noting(TubeConsumer):
+    """Notes what it is given."""
+
+    tubes: Any = ("t",)
+    retry_base_s = 10
+    batch_size = 10
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[bytes] = []
+        self.given_up: list[tuple[bytes, BaseException]] = []
+
+    async def process(self, job: ReservedJob) -> None:
+        self.seen.append(job.body)
+
+    async def on_give_up(self, job: ReservedJob, error: BaseException) -> None:
+        self.given_up.append((job.body, error))
+
+
+class Failing(Noting):
+    """Fails."""
+
+    error: BaseException = ValueError("never")
+
+    async def process(self, job: ReservedJob) -> None:
+        await super().process(job)
+        raise self.error
+
+
+class Slow(Noting):
+    """Takes ten seconds."""
+
+    async def process(self, job: ReservedJob) -> None:
+        await super().process(job)
+        await trio.sleep(10)
+
+
+async def put(client: Client, *bodies: bytes, **options: Any) -> list[int]:
+    """Put jobs into the tube; return their ids."""
+    await client.use("t")
+    return [(await client.put(body, **options)).job_id for body in bodies]
+
+
+# runs ---------------------------------------------------------------------------------------
+
+
+@with_a_node
+async def test_done_jobs_are_deleted(world: BeanstalkWorld) -> None:
+    """A job whose handler returned is gone."""
+    consumer = Noting()
+    async with client_of(world) as client, at_work(world, consumer) as working:
+        ids = await put(client, b"a", b"b")
+        await settle()
+
+        assert consumer.seen == [b"a", b"b"]
+        assert [await job_of(client, each) for each in ids] == [None, None]
+        assert (working.figures.done, working.figures.connected) == (2, 1)
+
+
+@with_a_node
+async def test_batch_slower_than_its_ttr_runs_once(world: BeanstalkWorld) -> None:
+    """Every job of it is touched until the handler returns; nobody else gets one."""
+
+    class Batches(TubeConsumer):
+        tubes = ("t",)
+        batch_size = 10
+        seen: ClassVar[list[list[bytes]]] = []
+
+        async def process_batch(self, jobs: list[ReservedJob]) -> None:
+            self.seen.append([job.body for job in jobs])
+            await trio.sleep(30)
+            assert all(job.is_valid for job in jobs)
+
+    other = Noting()
+    async with client_of(world) as client:
+        await put(client, b"a", b"b", b"c", ttr_s=3)
+        async with at_work(world, Batches()) as working, at_work(world, other):
+            await trio.sleep(40)
+
+        assert Batches.seen == [[b"a", b"b", b"c"]]
+        assert other.seen == []
+        assert working.figures.done == 3
+
+
+@with_a_node
+async def test_prefetched_jobs_are_kept_while_others_run(world: BeanstalkWorld) -> None:
+    """What waits for its run is touched as well as what runs."""
+    consumer = Slow()
+    async with client_of(world) as client, at_work(world, consumer) as working:
+        await put(client, b"a", b"b", b"c", ttr_s=3)
+        await trio.sleep(5)
+        assert working.figures.running == 1
+        await trio.sleep(30)
+
+        assert consumer.seen == [b"a", b"b", b"c"]
+        assert (working.figures.done, working.figures.lost) == (3, 0)
+
+
+@with_a_node
+async def test_plain_handler_runs_in_a_thread_with_its_hooks(world: BeanstalkWorld) -> None:
+    """Handler and hooks are called in one thread, which is not the loop's."""
+    calls: list[tuple[str, int]] = []
+
+    def note(name: str) -> None:
+        calls.append((name, threading.get_ident()))
+
+    class Plain(TubeConsumer):
+        tubes = ("t",)
+
+        def process(self, job: ReservedJob) -> None:
+            note("process")
+            raise PermanentError("x")
+
+        def before_batch(self, jobs: list[ReservedJob]) -> None:
+            note("before")
+
+        def after_batch(self, jobs: list[ReservedJob]) -> None:
+            note("after")
+
+        def on_give_up(self, job: ReservedJob, error: BaseException) -> None:
+            note("give up")
+
+    async with client_of(world) as client, at_work(world, Plain()) as working:
+        (job_id,) = await put(client, b"a")
+        await until(lambda: working.figures.given_up)
+        assert await job_of(client, job_id) is None
+    names = [name for name, _ in calls]
+    assert names == ["before", "process", "after", "before", "give up", "after"]
+    for three in (calls[:3], calls[3:]):
+        assert len({thread for _, thread in three}) == 1
+    assert threading.get_ident() not in {thread for _, thread in calls}
+
+
+@with_a_node
+async def test_hooks_around_an_async_handler(world: BeanstalkWorld) -> None:
+    """They get the jobs of the call, also when it fails; what fails in the second one is told."""
+    calls: list[str] = []
+
+    class Hooked(TubeConsumer):
+        tubes = ("t",)
+
+        async def before_batch(self, jobs: list[ReservedJob]) -> None:
+            calls.append(f"before {jobs[0].body.decode()}")
+
+        async def process(self, job: ReservedJob) -> None:
+            calls.append("process")
+
+        async def after_batch(self, jobs: list[ReservedJob]) -> None:
+            calls.append(f"after {jobs[0].body.decode()}")
+            raise OSError("its database is gone")
+
+    async with client_of(world) as client, at_work(world, Hooked()) as working:
+        await put(client, b"a")
+        await until(lambda: working.figures.done)
+
+    assert calls == ["before a", "process", "after a"]
+
+
+# failures -----------------------------------------------------------------------------------
+
+
+@with_a_node
+async def test_failed_job_is_tried_again_and_given_up(world: BeanstalkWorld) -> None:
+    """After five tries with growing delays it is recorded, and deleted."""
+    consumer = Failing()
+    async with client_of(world) as client, at_work(world, consumer) as working:
+        (job_id,) = await put(client, b"a", priority=5)
+        await settle()
+        figures = await client.stats_job(job_id)
+        assert (figures["state"], figures["pri"]) == ("delayed", 5)
+        assert 5 <= figures.count("delay") <= 10
+        await trio.sleep(300)
+
+        assert consumer.seen == [b"a"] * 5
+        assert consumer.given_up == [(b"a", consumer.error)]
+        assert await job_of(client, job_id) is None
+        assert (working.figures.failed, working.figures.given_up) == (5, 1)
+
+
+@with_a_node
+async def test_permanent_error_gives_up_at_once(world: BeanstalkWorld) -> None:
+    """A failure that no retry can mend is not tried again."""
+    consumer = Failing()
+    consumer.error = PermanentError("no such customer")
+    async with client_of(world) as client, at_work(world, consumer):
+        (job_id,) = await put(client, b"a")
+        await settle()
+
+        assert consumer.given_up == [(b"a", consumer.error)]
+        assert await job_of(client, job_id) is None
+
+
+@with_a_node
+async def test_handler_that_exits_has_failed(world: BeanstalkWorld) -> None:
+    """`sys.exit` in a handler does not end the worker."""
+    consumer = Failing()
+    consumer.error = SystemExit(0)
+    async with client_of(world) as client, at_work(world, consumer) as working:
+        await put(client, b"a", b"b")
+        await settle()
+
+        assert consumer.seen == [b"a", b"b"]
+        assert working.figures.failed == 2
+
+
+@pytest.mark.parametrize("give_up", ["bury", DeadLetter("dead")])
+@with_a_node
+async def test_where_given_up_jobs_go(world: BeanstalkWorld, give_up: GiveUp) -> None:
+    """By choice they are buried, or put into another tube with priority and TTR as they had."""
+    consumer = Failing()
+    consumer.error = PermanentError("x")
+    consumer.give_up = give_up
+    async with client_of(world) as client, at_work(world, consumer) as working:
+        (job_id,) = await put(client, b"a", priority=5, ttr_s=7)
+        await settle()
+        assert working.figures.given_up == 1
+
+        figures = await job_of(client, job_id)
+        if give_up == "bury":
+            assert figures is not None
+            assert (figures["state"], figures["pri"]) == ("buried", 5)
+        else:
+            assert figures is None
+            await client.use("dead")
+            dead = await client.peek_ready()
+            figures = await client.stats_job(dead.job_id)
+            assert (dead.body, figures["pri"], figures["ttr"]) == (b"a", 5, 7)
+
+
+@with_a_node
+async def test_what_cannot_be_recorded_stays(world: BeanstalkWorld) -> None:
+    """Where `on_give_up` fails the job is not deleted: it is given up again later."""
+
+    class Forgetful(Failing):
+        error = PermanentError("x")
+
+        async def on_give_up(self, job: ReservedJob, error: BaseException) -> None:
+            await super().on_give_up(job, error)
+            if len(self.given_up) == 1:
+                raise OSError("the database is away")
+
+    consumer = Forgetful()
+    async with client_of(world) as client, at_work(world, consumer) as working:
+        (job_id,) = await put(client, b"a")
+        await settle()
+        figures = await client.stats_job(job_id)
+        assert (figures["state"], figures["delay"]) == ("delayed", consumer.retry_cap_s)
+
+        await trio.sleep(consumer.retry_cap_s + 1)
+        assert len(consumer.given_up) == 2
+        assert await job_of(client, job_id) is None
+        assert working.figures.given_up == 1
+
+
+@with_a_node
+async def test_dead_letter_tube_that_refuses(world: BeanstalkWorld) -> None:
+    """A job that cannot be moved stays."""
+    consumer = Failing()
+    consumer.error = PermanentError("x")
+    consumer.give_up = DeadLetter("dead")
+    async with client_of(world) as client:
+        (job_id,) = await put(client, b"a")
+        await client.drain()
+        async with at_work(world, consumer) as working:
+            assert (await client.stats_job(job_id))["state"] == "delayed"
+            assert working.figures.given_up == 0
+
+
+@with_a_node
+async def test_one_bad_job_does_not_take_its_batch_along(world: BeanstalkWorld) -> None:
+    """After a batch failed each of its jobs is tried alone: the good ones are done."""
+
+    class Batches(Noting):
+        process = TubeConsumer.process
+        sizes: ClassVar[list[int]] = []
+
+        async def process_batch(self, jobs: list[ReservedJob]) -> None:
+            self.sizes.append(len(jobs))
+            if b"bad" in [job.body for job in jobs]:
+                raise PermanentError("bad")
+
+    consumer = Batches()
+    async with client_of(world) as client:
+        await put(client, b"a", b"bad", b"c")
+        async with at_work(world, consumer) as working:
+            await trio.sleep(100)
+
+            assert consumer.sizes == [3, 1, 1, 1]
+            assert [body for body, _ in consumer.given_up] == [b"bad"]
+            assert (working.figures.done, working.figures.given_up) == (2, 1)
+
+
+# jobs that end their workers ----------------------------------------------------------------
+
+
+async def vanish_with_a_job(world: BeanstalkWorld) -> None:
+    """Be a worker that is killed while it has the next job."""
+    async with client_of(world) as client:
+        await client.watch("t")
+        await client.ignore("default")
+        await client.reserve(0)
+
+
+@with_a_node
+async def test_job_that_killed_its_workers_is_given_up_unrun(world: BeanstalkWorld) -> None:
+    """After so many workers vanished with it, the next one does not run it."""
+    consumer = Noting()
+    async with client_of(world) as client:
+        (job_id,) = await put(client, b"poison")
+        for _ in range(consumer.tries_max):
+            await vanish_with_a_job(world)
+        async with at_work(world, consumer) as working:
+            assert consumer.seen == []
+            ((body, error),) = consumer.given_up
+            assert (body, str(error)) == (b"poison", "5 workers vanished while they had it")
+            assert isinstance(error, TriesUsedUpError)
+            assert await job_of(client, job_id) is None
+            assert (working.figures.given_up, working.figures.failed) == (1, 0)
+
+
+@with_a_node
+async def test_suspects_run_alone(world: BeanstalkWorld) -> None:
+    """Jobs whose worker vanished are run with nothing else in hand: the innocent are spared."""
+    held: list[int] = []
+
+    class Looking(Noting):
+        async def process(self, job: ReservedJob) -> None:
+            await super().process(job)
+            held.append((await observer.stats_tube("t")).count("current-jobs-reserved"))
+
+    consumer = Looking()
+    async with client_of(world) as client, client_of(world) as observer:
+        ids = await put(client, b"a", b"b", b"c", b"d")
+        async with client_of(world) as killed:
+            await killed.watch("t")
+            await killed.reserve_batch(3)
+        async with at_work(world, consumer):
+            assert consumer.seen == [b"d", b"a", b"b", b"c"]
+            assert held[1:] == [1, 1, 1]
+            assert [await job_of(client, each) for each in ids] == [None] * 4
+
+
+# reservations that are lost (C68) -----------------------------------------------------------
+
+
+async def lose(working: Working) -> None:
+    """Let no touch reach the server, from now on."""
+    working.wire.swallow = b"touch"
+    await settle()
+
+
+@with_a_node
+async def test_lost_job_is_cancelled_and_counted_apart(world: BeanstalkWorld) -> None:
+    """Who lost a job neither deletes nor releases it: the one who took over does."""
+    first, second = Slow(), Slow()
+    async with client_of(world) as client, at_work(world, first) as loser:
+        (job_id,) = await put(client, b"a", ttr_s=2)
+        await settle()
+        await lose(loser)
+        async with at_work(world, second) as winner:
+            await trio.sleep(30)
+
+        assert (first.seen, second.seen) == ([b"a"], [b"a"])
+        assert (loser.figures.lost, loser.figures.done, loser.figures.failed) == (1, 0, 0)
+        assert (winner.figures.lost, winner.figures.done) == (0, 1)
+        lines = [line.split()[0] for line in loser.place.wires[0].sent]
+        assert not {b"delete", b"release", b"bury"} & set(lines)
+        assert await job_of(client, job_id) is None
+
+
+@with_a_node
+async def test_touch_says_that_a_job_is_gone(world: BeanstalkWorld) -> None:
+    """A job that is deleted by somebody else ends its run, and the next one begins."""
+    ended: list[str] = []
+
+    class Telling(Slow):
+        async def process(self, job: ReservedJob) -> None:
+            try:
+                await super().process(job)
+            except trio.Cancelled:
+                ended.append(f"{job.is_lost} {job.is_valid}")
+                raise
+
+    consumer = Telling()
+    async with client_of(world) as client, at_work(world, consumer) as working:
+        await put(client, b"a", b"b", ttr_s=6)
+        await settle()
+        await client.flush_tube("t")
+        await trio.sleep(3)
+
+        assert ended == ["True False"]
+        assert consumer.seen == [b"a"]
+        assert (working.figures.lost, working.figures.running) == (2, 0)
+        await put(client, b"c")
+        await trio.sleep(11)
+        assert working.figures.done == 1
+
+
+@with_a_node
+async def test_plain_handler_asks_whether_it_still_has_the_job(world: BeanstalkWorld) -> None:
+    """A thread cannot be cancelled: it can ask, and what it has done is not reported as done."""
+    answers: list[bool] = []
+    go_on, is_lost = threading.Event(), trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    class Asking(TubeConsumer):
+        tubes = ("t",)
+
+        def process(self, job: ReservedJob) -> None:
+            answers.append(job.is_valid)
+            trio.from_thread.run_sync(is_lost.set, trio_token=token)
+            go_on.wait(60)
+            answers.append(job.is_valid)
+
+    async with client_of(world) as client, at_work(world, Asking()) as working:
+        await put(client, b"a", ttr_s=3)
+        await is_lost.wait()
+        await client.flush_tube("t")
+        await trio.sleep(2)
+        go_on.set()
+        await until(lambda: not working.figures.running)
+
+        assert answers == [True, False]
+        assert (working.figures.lost, working.figures.done) == (1, 0)
+
+
+@with_a_node
+async def test_reservation_that_ended_before_the_delete(world: BeanstalkWorld) -> None:
+    """A run that finished too late is not counted as done."""
+
+    class Deleted(Noting):
+        async def process(self, job: ReservedJob) -> None:
+            await super().process(job)
+            await observer.flush_tube("t")
+
+    consumer = Deleted()
+    async with client_of(world) as client, client_of(world) as observer:
+        await put(client, b"a")
+        async with at_work(world, consumer) as working:
+            await settle()
+
+            assert consumer.seen == [b"a"]
+            assert (working.figures.lost, working.figures.done) == (1, 0)
