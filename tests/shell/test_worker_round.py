@@ -1,60 +1,25 @@
-"""Consumers on a node in this process, under the autojump clock: runs, failures, lost jobs."""
+"""Consumers on a node in this process, under the autojump clock: runs and failures."""
 
 import threading
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 import trio
 
-from etcdq.beanstalk import Client
-from etcdq.worker import DeadLetter, PermanentError, ReservedJob, TriesUsedUpError, TubeConsumer
+from etcdq.worker import DeadLetter, PermanentError, ReservedJob, TubeConsumer
 from etcdq.worker.consumer import GiveUp
 from tests.support.beanstalk_world import BeanstalkWorld, with_a_node
-from tests.support.worker_world import Working, at_work, client_of, job_of, settle, until
-
-
-class Noting(TubeConsumer):
-    """Notes what it is given."""
-
-    tubes: Any = ("t",)
-    retry_base_s = 10
-    batch_size = 10
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[bytes] = []
-        self.given_up: list[tuple[bytes, BaseException]] = []
-
-    async def process(self, job: ReservedJob) -> None:
-        self.seen.append(job.body)
-
-    async def on_give_up(self, job: ReservedJob, error: BaseException) -> None:
-        self.given_up.append((job.body, error))
-
-
-class Failing(Noting):
-    """Fails."""
-
-    error: BaseException = ValueError("never")
-
-    async def process(self, job: ReservedJob) -> None:
-        await super().process(job)
-        raise self.error
-
-
-class Slow(Noting):
-    """Takes ten seconds."""
-
-    async def process(self, job: ReservedJob) -> None:
-        await super().process(job)
-        await trio.sleep(10)
-
-
-async def put(client: Client, *bodies: bytes, **options: Any) -> list[int]:
-    """Put jobs into the tube; return their ids."""
-    await client.use("t")
-    return [(await client.put(body, **options)).job_id for body in bodies]
-
+from tests.support.worker_world import (
+    Failing,
+    Noting,
+    Slow,
+    at_work,
+    client_of,
+    job_of,
+    put,
+    settle,
+    until,
+)
 
 # runs ---------------------------------------------------------------------------------------
 
@@ -303,156 +268,3 @@ async def test_one_bad_job_does_not_take_its_batch_along(world: BeanstalkWorld) 
             assert consumer.sizes == [3, 1, 1, 1]
             assert [body for body, _ in consumer.given_up] == [b"bad"]
             assert (working.figures.done, working.figures.given_up) == (2, 1)
-
-
-# jobs that end their workers ----------------------------------------------------------------
-
-
-async def vanish_with_a_job(world: BeanstalkWorld) -> None:
-    """Be a worker that is killed while it has the next job."""
-    async with client_of(world) as client:
-        await client.watch("t")
-        await client.ignore("default")
-        await client.reserve(0)
-
-
-@with_a_node
-async def test_job_that_killed_its_workers_is_given_up_unrun(world: BeanstalkWorld) -> None:
-    """After so many workers vanished with it, the next one does not run it."""
-    consumer = Noting()
-    async with client_of(world) as client:
-        (job_id,) = await put(client, b"poison")
-        for _ in range(consumer.tries_max):
-            await vanish_with_a_job(world)
-        async with at_work(world, consumer) as working:
-            assert consumer.seen == []
-            ((body, error),) = consumer.given_up
-            assert (body, str(error)) == (b"poison", "5 workers vanished while they had it")
-            assert isinstance(error, TriesUsedUpError)
-            assert await job_of(client, job_id) is None
-            assert (working.figures.given_up, working.figures.failed) == (1, 0)
-
-
-@with_a_node
-async def test_suspects_run_alone(world: BeanstalkWorld) -> None:
-    """Jobs whose worker vanished are run with nothing else in hand: the innocent are spared."""
-    held: list[int] = []
-
-    class Looking(Noting):
-        async def process(self, job: ReservedJob) -> None:
-            await super().process(job)
-            held.append((await observer.stats_tube("t")).count("current-jobs-reserved"))
-
-    consumer = Looking()
-    async with client_of(world) as client, client_of(world) as observer:
-        ids = await put(client, b"a", b"b", b"c", b"d")
-        async with client_of(world) as killed:
-            await killed.watch("t")
-            await killed.reserve_batch(3)
-        async with at_work(world, consumer):
-            assert consumer.seen == [b"d", b"a", b"b", b"c"]
-            assert held[1:] == [1, 1, 1]
-            assert [await job_of(client, each) for each in ids] == [None] * 4
-
-
-# reservations that are lost (C68) -----------------------------------------------------------
-
-
-async def lose(working: Working) -> None:
-    """Let no touch reach the server, from now on."""
-    working.wire.swallow = b"touch"
-    await settle()
-
-
-@with_a_node
-async def test_lost_job_is_cancelled_and_counted_apart(world: BeanstalkWorld) -> None:
-    """Who lost a job neither deletes nor releases it: the one who took over does."""
-    first, second = Slow(), Slow()
-    async with client_of(world) as client, at_work(world, first) as loser:
-        (job_id,) = await put(client, b"a", ttr_s=2)
-        await settle()
-        await lose(loser)
-        async with at_work(world, second) as winner:
-            await trio.sleep(30)
-
-        assert (first.seen, second.seen) == ([b"a"], [b"a"])
-        assert (loser.figures.lost, loser.figures.done, loser.figures.failed) == (1, 0, 0)
-        assert (winner.figures.lost, winner.figures.done) == (0, 1)
-        lines = [line.split()[0] for line in loser.place.wires[0].sent]
-        assert not {b"delete", b"release", b"bury"} & set(lines)
-        assert await job_of(client, job_id) is None
-
-
-@with_a_node
-async def test_touch_says_that_a_job_is_gone(world: BeanstalkWorld) -> None:
-    """A job that is deleted by somebody else ends its run, and the next one begins."""
-    ended: list[str] = []
-
-    class Telling(Slow):
-        async def process(self, job: ReservedJob) -> None:
-            try:
-                await super().process(job)
-            except trio.Cancelled:
-                ended.append(f"{job.is_lost} {job.is_valid}")
-                raise
-
-    consumer = Telling()
-    async with client_of(world) as client, at_work(world, consumer) as working:
-        await put(client, b"a", b"b", ttr_s=6)
-        await settle()
-        await client.flush_tube("t")
-        await trio.sleep(3)
-
-        assert ended == ["True False"]
-        assert consumer.seen == [b"a"]
-        assert (working.figures.lost, working.figures.running) == (2, 0)
-        await put(client, b"c")
-        await trio.sleep(11)
-        assert working.figures.done == 1
-
-
-@with_a_node
-async def test_plain_handler_asks_whether_it_still_has_the_job(world: BeanstalkWorld) -> None:
-    """A thread cannot be cancelled: it can ask, and what it has done is not reported as done."""
-    answers: list[bool] = []
-    go_on, is_lost = threading.Event(), trio.Event()
-    token = trio.lowlevel.current_trio_token()
-
-    class Asking(TubeConsumer):
-        tubes = ("t",)
-
-        def process(self, job: ReservedJob) -> None:
-            answers.append(job.is_valid)
-            trio.from_thread.run_sync(is_lost.set, trio_token=token)
-            go_on.wait(60)
-            answers.append(job.is_valid)
-
-    async with client_of(world) as client, at_work(world, Asking()) as working:
-        await put(client, b"a", ttr_s=3)
-        await is_lost.wait()
-        await client.flush_tube("t")
-        await trio.sleep(2)
-        go_on.set()
-        await until(lambda: not working.figures.running)
-
-        assert answers == [True, False]
-        assert (working.figures.lost, working.figures.done) == (1, 0)
-
-
-@with_a_node
-async def test_reservation_that_ended_before_the_delete(world: BeanstalkWorld) -> None:
-    """A run that finished too late is not counted as done."""
-
-    class Deleted(Noting):
-        async def process(self, job: ReservedJob) -> None:
-            await super().process(job)
-            await observer.flush_tube("t")
-
-    consumer = Deleted()
-    async with client_of(world) as client, client_of(world) as observer:
-        await put(client, b"a")
-        async with at_work(world, consumer) as working:
-            await settle()
-
-            assert consumer.seen == [b"a"]
-            assert (working.figures.lost, working.figures.done) == (1, 0)

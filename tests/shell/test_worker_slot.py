@@ -1,46 +1,30 @@
 """Consumers and their connections, under the autojump clock: reconnects, silence, stops."""
 
 from itertools import pairwise
-from typing import Any
 
 import pytest
 import trio
 
-from etcdq.beanstalk import Client, ReserveMode
+from etcdq.beanstalk import ReserveMode
 from etcdq.errors import InvalidArgumentError, NotConnectedError
 from etcdq.server.beanstalk.door import DoorSettings
-from etcdq.worker import ReservedJob, TubeConsumer
 from etcdq.worker.backoff import BASE_S, CAP_S
 from etcdq.worker.link import ANSWER_S, RESERVE_S
 from tests.support.beanstalk_world import BeanstalkWorld, with_a_node
 from tests.support.worker_world import (
     Place,
+    Slow,
     Wire,
     at_work,
     client_of,
     job_of,
+    put,
     settle,
     until,
     working_in,
 )
 
 DOWN_S = 20.0
-
-
-class Slow(TubeConsumer):
-    """Takes a while."""
-
-    tubes: Any = ("t",)
-    batch_size = 10
-    seconds = 0.0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[bytes] = []
-
-    async def process(self, job: ReservedJob) -> None:
-        self.seen.append(job.body)
-        await trio.sleep(self.seconds)
 
 
 class Weighted(Slow):
@@ -60,12 +44,6 @@ def slow(seconds: float, batch_size: int = 10) -> Slow:
     consumer.seconds = seconds
     consumer.batch_size = batch_size
     return consumer
-
-
-async def put(client: Client, *bodies: bytes, **options: Any) -> list[int]:
-    """Put jobs into the tube; return their ids."""
-    await client.use("t")
-    return [(await client.put(body, **options)).job_id for body in bodies]
 
 
 def introduced(wire: Wire) -> bool:

@@ -11,7 +11,7 @@ from etcdq.beanstalk import Client, NotFoundError, Statistics
 from etcdq.beanstalk.connection import open_connection
 from etcdq.endpoint import Endpoint
 from etcdq.errors import NotConnectedError
-from etcdq.worker import ConsumerStatistics, TubeConsumer
+from etcdq.worker import ConsumerStatistics, ReservedJob, TubeConsumer
 from etcdq.worker.control import Control
 from etcdq.worker.slot import Slot
 from tests.support.beanstalk_world import BeanstalkWorld
@@ -168,3 +168,48 @@ async def job_of(client: Client, job_id: int) -> Statistics | None:
         return await client.stats_job(job_id)
     except NotFoundError:
         return None
+
+
+class Noting(TubeConsumer):
+    """Notes what it is given."""
+
+    tubes: Any = ("t",)
+    retry_base_s = 10
+    batch_size = 10
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[bytes] = []
+        self.given_up: list[tuple[bytes, BaseException]] = []
+
+    async def process(self, job: ReservedJob) -> None:
+        self.seen.append(job.body)
+
+    async def on_give_up(self, job: ReservedJob, error: BaseException) -> None:
+        self.given_up.append((job.body, error))
+
+
+class Failing(Noting):
+    """Fails."""
+
+    error: BaseException = ValueError("never")
+
+    async def process(self, job: ReservedJob) -> None:
+        await super().process(job)
+        raise self.error
+
+
+class Slow(Noting):
+    """Takes a while."""
+
+    seconds = 10.0
+
+    async def process(self, job: ReservedJob) -> None:
+        await super().process(job)
+        await trio.sleep(self.seconds)
+
+
+async def put(client: Client, *bodies: bytes, **options: Any) -> list[int]:
+    """Put jobs into the tube; return their ids."""
+    await client.use("t")
+    return [(await client.put(body, **options)).job_id for body in bodies]
