@@ -1,11 +1,14 @@
 """A schedule as it is in memory. `file.py` makes it of the file."""
 
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
 from etcdq.schedule.slots import CatchUp, Timing
+
+KINDS: Final = frozenset({"class", "task"})
+"""What an entry, and a body, may name: a class whose `perform` is called, or a function."""
 
 
 class Overlap(Enum):
