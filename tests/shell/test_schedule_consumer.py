@@ -72,11 +72,10 @@ async def dispatching(
     ran.clear()
     async with client_of(world) as client:
         await put(client, *bodies)
-        async with at_work(world, Dispatch()) as working:
-            await until(
-                lambda: working.figures.done + len(working.consumer.given_up) == len(bodies)
-            )
-            yield working, client
+        dispatch = Dispatch()
+        async with at_work(world, dispatch):
+            await until(lambda: dispatch.statistics().done + len(dispatch.given_up) == len(bodies))
+            yield dispatch, client
 
 
 @with_a_node
