@@ -182,6 +182,9 @@ class Line:
             return False
         if len(job.body) > size_max:
             heapq.heappush(self._large, place_of(job))
+            key = key_wanted(job)
+            if key:
+                self.slot_freed(key)  # a watch may have the slot that is free for this one
             return False
         return True
 
