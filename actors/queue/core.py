@@ -115,7 +115,7 @@ class QueueCore(QueueState):
 
     _STEPS: ClassVar[dict[type, Callable[[Any, Any, float], list[Effect]]]] = {
         m.Put: producing.put,
-        m.Puts: producing.puts,
+        t.Puts: producing.puts,
         m.ReadKey: producing.read_key,
         m.DeleteKey: producing.delete_key,
         m.Register: consuming.register,

@@ -74,13 +74,6 @@ class Put(Message, frozen=True, gc=False):
     tags: Tags | None = None
 
 
-class Puts(Message, frozen=True, gc=False):
-    """Several puts, in order. Replies a tuple of what each `Put` would reply."""
-
-    to: Address
-    puts: tuple[Put, ...]
-
-
 class Inserted(Message, frozen=True, gc=False):
     """The job is in the line."""
 

@@ -10,7 +10,7 @@ from etcdq.actors.queue.idempotency import Idempotency, Tombstone, tombstone_cos
 from etcdq.actors.queue.job import DELAYED, READY, RESERVED, Job, JobExtra
 from etcdq.actors.queue.removing import delete
 from etcdq.actors.queue.state import QueueState
-from etcdq.actors.queue.tube_messages import Duplicate
+from etcdq.actors.queue.tube_messages import Duplicate, Puts
 
 Answer = m.Inserted | Duplicate | EtcdqError
 
@@ -24,7 +24,7 @@ def put(queue: QueueState, message: m.Put, now_s: float) -> list[Effect]:
     return [*queue.register(), reply]
 
 
-def puts(queue: QueueState, message: m.Puts, now_s: float) -> list[Effect]:
+def puts(queue: QueueState, message: Puts, now_s: float) -> list[Effect]:
     """Enter several jobs, one by one."""
     answers = tuple([_enter(queue, one, now_s) for one in message.puts])
     reply = Reply(message.to, answers)

@@ -9,7 +9,14 @@ not in the state the request needs. Source: docs/semantics.md section 4.
 from typing import Any, NamedTuple
 
 from etcdq.actors.message import Address
-from etcdq.actors.queue.messages import JobState, JobView, Message, Tags
+from etcdq.actors.queue.messages import JobState, JobView, Message, Put, Tags
+
+
+class Puts(Message, frozen=True, gc=False):
+    """Several puts, in order. Replies a tuple of what each `Put` would reply."""
+
+    to: Address
+    puts: tuple[Put, ...]
 
 
 class Duplicate(Message, frozen=True, gc=False):

@@ -33,7 +33,7 @@ def _puts(session: "Session", row: list[commands.Put]) -> None:
     if not session.is_producer:
         session.become_producer()
     to = Address(session.handle, session.next_tag)
-    message = queue.Puts(to, tuple([_job(to, command) for command in row]))
+    message = tubes.Puts(to, tuple([_job(to, command) for command in row]))
     session.ask(session.used, message, answering.puts)
 
 

@@ -13,7 +13,8 @@ from etcdq.server.beanstalk.documents import Fields, document, plain, quoted, si
 from etcdq.server.beanstalk.door import Dialect, DoorSettings, NodeFacts, NodeTotals
 
 SPOKEN = {"beanstalkd": "1.12", "tuber": "tuber 0.6.4"}
-"""How `version` begins: programs know tuber by its first word."""
+"""The version that is spoken. Programs know tuber by its first word, and read beanstalkd's as a
+number."""
 
 BINLOG_FILE_BYTES = 10_485_760
 """beanstalkd's `binlog-max-size`, which it shows without a log too; tuber shows 0."""
@@ -85,9 +86,12 @@ def _commands(counts: CommandCounts, dialect: Dialect) -> Fields:
 
 
 def _process(facts: NodeFacts, dialect: Dialect) -> Fields:
+    version = SPOKEN[dialect]
+    if dialect == "tuber":
+        version += f" (etcdq {facts.version})"
     fields: Fields = [
         ("pid", facts.pid),
-        ("version", quoted(f"{SPOKEN[dialect]} (etcdq {facts.version})")),
+        ("version", quoted(version)),
         ("rusage-utime", six_digits(facts.user_s)),
         ("rusage-stime", six_digits(facts.system_s)),
     ]

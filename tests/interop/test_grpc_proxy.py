@@ -63,6 +63,7 @@ def test_a_consumer_is_not_served(
         wait_until(lambda: calls.get(f"/q/jobs/c/{UUID}"))
         for body in bodies:
             calls.put(f"/q/jobs/p/{body}", body)
+        wait_until(lambda: calls.counts("jobs") == (0, 10, 0))
         calls.put("ordinary", "a new revision")
         calls.put("/q/jobs/p/last", "last")
         shown = watch.lines_until("last")[2::3]

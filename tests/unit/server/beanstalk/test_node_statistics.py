@@ -83,7 +83,7 @@ def test_beanstalkd() -> None:
         "touch", "stats", "stats-job", "stats-tube", "list-tubes", "list-tube-used",
         "list-tubes-watched", "pause-tube",
     ) + b"job-timeouts: 7\ntotal-jobs: 8\nmax-job-size: 65535\n" + CONNECTIONS + (
-        b"""version: "1.12 (etcdq 0.3.0)"
+        b"""version: "1.12"
 rusage-utime: 12.500000
 rusage-stime: 0.000001
 uptime: 99
