@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final, Unpack
 
 from etcdq.beanstalk import commands, documents
@@ -11,6 +12,7 @@ from etcdq.beanstalk.commands import PRIORITY, PutOptions, line, name, whole
 from etcdq.beanstalk.commands import job_id as checked_id
 from etcdq.beanstalk.connection import Connection, dial, open_connection
 from etcdq.beanstalk.errors import refusal
+from etcdq.beanstalk.gathering import Gathering
 from etcdq.beanstalk.records import DeletedBatch, Inserted, Job, ReserveMode, Statistics
 from etcdq.beanstalk.replies import BATCH_MAX, Reply
 from etcdq.beanstalk.reserving import Reserving
@@ -42,6 +44,7 @@ class Client:
         self._connection = connection
         self._knows_tags = False
         self._reserving = Reserving(connection)
+        self._gathering = Gathering()
 
     @property
     def address(self) -> str:
@@ -130,10 +133,28 @@ class Client:
             TimedOutError: no job came.
             DeadlineSoonError: a job that is held expires within a second.
         """
-        command = b"reserve\r\n"
-        if timeout_s is not None:
-            command = line("reserve-with-timeout", whole(timeout_s, "timeout"))
-        return (await self._reserve(command, "RESERVED")).jobs[0]
+        return (await self._reserve(commands.reserve(timeout_s), "RESERVED")).jobs[0]
+
+    async def reserve_up_to(self, count: int, timeout_s: int | None = None) -> tuple[Job, ...]:
+        """Reserve a job, waiting for it, and with it what else is ready.
+
+        By tuber's reserve-batch; where the server knows none, one by one. If the caller is
+        cancelled, all of them go back.
+
+        Args:
+            count: how many jobs at most.
+            timeout_s: as for `reserve`.
+
+        Raises:
+            TimedOutError, DeadlineSoonError: as `reserve`; then there is no job.
+        """
+        whole(count, "count", at_least=1)
+        command = commands.reserve(timeout_s)
+        replies = await self._reserving.ask_in_turn(
+            command, partial(self._gathering.next_command, count)
+        )
+        expect(replies[0], "RESERVED", command)
+        return tuple(job for reply in replies for job in reply.jobs)
 
     async def reserve_batch(self, count: int) -> tuple[Job, ...]:
         """Reserve what is there now, up to `count` jobs, 1 to 1000 (tuber)."""

@@ -119,6 +119,13 @@ def watch(tube: str, weight: int | None) -> bytes:
     return line("watch", name(tube), whole(weight, "weight", at_least=1, at_most=WEIGHT_MAX))
 
 
+def reserve(timeout_s: int | None) -> bytes:
+    """Return a reserve that waits for so many whole seconds; None: for ever."""
+    if timeout_s is None:
+        return b"reserve\r\n"
+    return line("reserve-with-timeout", whole(timeout_s, "timeout"))
+
+
 def delete_batch(ids: Sequence[int]) -> bytes:
     """Return a delete of several jobs at once."""
     if not 1 <= len(ids) <= BATCH_MAX:

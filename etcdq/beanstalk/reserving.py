@@ -5,7 +5,7 @@ it goes back to its place. The next reserve is sent only then: the server would 
 reads the release.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import trio
@@ -14,6 +14,8 @@ from etcdq.beanstalk.commands import line
 from etcdq.beanstalk.connection import Connection, Then
 from etcdq.beanstalk.documents import JOB_TEXTS, read_statistics
 from etcdq.beanstalk.replies import Reply
+
+More = Callable[[list[Reply]], bytes | None]
 
 
 class Reserving:
@@ -31,18 +33,40 @@ class Reserving:
         Raises:
             EtcdqError: as `Connection.ask`.
         """
+        return (await self.ask_in_turn(command, lambda _replies: None))[0]
+
+    async def ask_in_turn(self, command: bytes, more: More) -> list[Reply]:
+        """Send a reserve when it is its turn, and others behind it before anybody else's.
+
+        Args:
+            command: the first one.
+            more: called with all replies so far; returns the next one, None: that was the last.
+
+        Raises:
+            EtcdqError: as `Connection.ask`.
+        """
         await self._turn.acquire()
         self._abandoned = False
+        replies: list[Reply] = []
         try:
-            return await self._connection.ask(command, self._inherit)
+            asked: bytes | None = command
+            while asked is not None:
+                replies.append(await self._connection.ask(asked, lambda: self._inherit(replies)))
+                asked = more(replies)
+        except trio.Cancelled:
+            if not self._abandoned:  # the last one was not sent
+                self._inherit(replies)(())
+            raise
         finally:
             if not self._abandoned:
                 self._turn.release()
+        return replies
 
-    def _inherit(self) -> Then:
+    def _inherit(self, before: Sequence[Reply]) -> Then:
+        """Return what to do with the reply that is due, and with those that came before."""
         self._abandoned = True
         self._open = 1
-        return self._give_back
+        return lambda replies: self._give_back((*before, *replies))
 
     def _give_back(self, replies: Sequence[Reply]) -> None:
         jobs = [job for reply in replies for job in reply.jobs]

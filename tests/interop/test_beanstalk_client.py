@@ -102,6 +102,17 @@ async def test_refusals(beanstalk_address: str, tube: str) -> None:
         assert (await client.put(b"x" * 65_535)).job_id > 0
 
 
+async def test_what_is_ready_with_the_first(beanstalk_address: str, tube: str) -> None:
+    """One job is waited for, the others come with it; a beanstalkd is asked one by one."""
+    async with connected(beanstalk_address, tube) as client:
+        with pytest.raises(beanstalk.TimedOutError):
+            await client.reserve_up_to(3, 0)
+        for left in ([b"a", b"b", b"c"], [b"d", b"e"]):
+            await client.put_many(left)
+            assert [job.body for job in await client.reserve_up_to(3, 0)] == left
+        assert (await client.stats_tube(tube)).count("current-jobs-reserved") == 5
+
+
 async def test_deadline_soon(beanstalk_address: str, tube: str) -> None:
     """Who waits while a job it holds is about to expire is told so."""
     async with connected(beanstalk_address, tube) as client:

@@ -77,6 +77,14 @@ def test_watch() -> None:
             commands.watch("t", weight)
 
 
+def test_reserve() -> None:
+    """With a limit, or without one."""
+    assert commands.reserve(None) == b"reserve\r\n"
+    assert commands.reserve(0) == b"reserve-with-timeout 0\r\n"
+    with pytest.raises(InvalidArgumentError):
+        commands.reserve(-1)
+
+
 def test_delete_batch() -> None:
     """A batch is 1 to 1000 ids."""
     assert commands.delete_batch([5, 2**64 - 1]) == b"delete-batch 5 18446744073709551615\r\n"
