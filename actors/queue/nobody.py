@@ -3,9 +3,8 @@
 from typing import Any
 
 from etcdq.actors.core import NEVER_S
-from etcdq.actors.effect import Effect, Reply, Tell
+from etcdq.actors.effect import Effect, Reply
 from etcdq.actors.errors import NoSuchJobError
-from etcdq.actors.queue.tube_messages import ClaimJob, Granted
 
 
 class NoJobCore:
@@ -20,8 +19,6 @@ class NoJobCore:
 
     def step(self, message: Any, now_s: float) -> list[Effect]:
         """Say that there is no such job."""
-        if type(message) is ClaimJob:
-            return [Tell(message.worker.handle, Granted(b"", ()))]
         return [Reply(message.to, self._error)]
 
     def settle(self, now_s: float) -> list[Effect]:

@@ -19,6 +19,7 @@ NEEDS_NO_TEST = {
     "effect": "values without behaviour",
     "message": "values without behaviour",
     "messages": "values without behaviour",
+    "tube_messages": "values without behaviour",
     "codes": "numbers",
     "limits": "numbers; the relations between them are asserted at import",
     "context": "values without behaviour",
