@@ -119,6 +119,7 @@ async def test_cancelled_before_the_batch_was_sent(autojump_clock: MockClock) ->
         nursery.start_soon(reserve, client, found, scope)
         await server.hear(RESERVE)
         nursery.start_soon(client.list_tubes)  # whose command the server does not read yet
+        await wait_all_tasks_blocked()
         await server.say(JOB_1)
         scope.cancel()
         await wait_all_tasks_blocked()
