@@ -44,9 +44,7 @@ LACKING = {
 
 END_S = 120.0
 SUITE_PASSES = 53
-OWN_FIGURES = re.compile(
-    r"^(A stats -> (?:pid|rusage-.time|uptime|id|total-connections)) .*"
-)
+OWN_FIGURES = re.compile(r"^(A stats -> (?:pid|rusage-.time|uptime|id|total-connections)) .*")
 """What two servers do not have in common; and one was asked whether it listens, on a connection."""
 
 TIMES = re.compile(r'(.* -> (?:age|time-left|pause-time-left)) "?(-?\d+)"?')
