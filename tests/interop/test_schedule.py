@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
 
 import pytest
 import trio
@@ -285,3 +287,39 @@ def test_state_that_cannot_be_kept(
         f"{missing}: not written: No such file or directory: after a restart nothing is caught up"
         " with (--state says where to write)"
     ]
+
+
+def get(port: int, path: str) -> tuple[int, str]:
+    """Probe a scheduler: return status code and body; 0 while it does not listen."""
+    try:
+        with urlopen(f"http://127.0.0.1:{port}{path}", timeout=TIMEOUT_S) as answer:
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+    except URLError:
+        return 0, ""
+
+
+def test_probes(
+    ours_beanstalk: str, schedule: Callable[..., Process], wait_until: Until, tmp_path: Path
+) -> None:
+    """Live as long as it runs; ready while its server is there; the metrics count what it did."""
+    ports = {name: free_port() for name in ("there", "away")}
+    there = schedule(ours_beanstalk, "there", "--health", str(ports["there"]))
+    away = schedule(f"unix:{tmp_path}/nobody", "away", "--health", f"127.0.0.1:{ports['away']}")
+    wait_until(lambda: there.lines("is job") and away.lines("not put yet"))
+
+    assert [get(ports["there"], path)[0] for path in ("/live", "/ready")] == [200, 200]
+    assert re.search(r"etcdq_scheduler_put_total [1-9]", get(ports["there"], "/metrics")[1])
+    assert [get(ports["away"], path)[0] for path in ("/live", "/ready")] == [200, 503]
+    assert re.search(r"etcdq_scheduler_failed_total [1-9]", get(ports["away"], "/metrics")[1])
+    assert [there.end(), away.end()] == [0, 0]
+
+
+@pytest.mark.parametrize("health", ["nowhere", "here:", "1:2:3", "70000", "192.0.2.1:80"])
+def test_no_place_for_probes(offline: Run, file: Path, health: str) -> None:
+    """Where nothing can be answered, nothing is begun."""
+    code, stdout, stderr = outcome(offline("schedule", str(file), "--health", health))
+
+    assert (code, stdout) == (2, "")
+    assert re.search("is not of the form|cannot answer probes on 192.0.2.1:80: ", stderr)

@@ -2,13 +2,14 @@
 
 from itertools import pairwise
 
+import pytest
 import trio
 import yaml
 
 from etcdq.schedule.agenda import RETRY_S, Outcome
 from etcdq.schedule.desk import ANSWER_S
 from etcdq.schedule.file import parse_schedule
-from etcdq.schedule.scheduler import BACKOFF_CAP_S
+from etcdq.schedule.scheduler import BACKOFF_CAP_S, Scheduler
 from etcdq.server.beanstalk.door import DoorSettings
 from tests.support.beanstalk_world import BeanstalkWorld, with_a_node
 from tests.support.schedule_world import NOON, Party, Server, Wall, Worker, job, take_all
@@ -131,3 +132,21 @@ async def test_another_schedule(world: BeanstalkWorld) -> None:
         ("c", "01:00"),
     ]
     assert set(party.records) == {"stays", "changes"}
+
+
+@with_a_node
+async def test_a_fault_of_its_own(world: BeanstalkWorld) -> None:
+    """A scheduler that fails ends, and does not go on without putting anything."""
+    server, wall = Server(world), Wall()
+
+    def broken() -> float:
+        if trio.current_time() - began_s > 30:
+            raise OverflowError("no such time")
+        return wall()
+
+    began_s = trio.current_time()
+    schedule = parse_schedule(yaml.safe_load(job(every="60s")))
+    scheduler = Scheduler(schedule, server.connect, [].append, wall=broken)
+
+    with pytest.raises(OverflowError):
+        await scheduler.run()
