@@ -176,9 +176,9 @@ def touch(queue: QueueState, message: t.TouchJob, now_s: float) -> list[Effect]:
 
 
 def kick_job(queue: QueueState, message: t.KickJob, now_s: float) -> list[Effect]:
-    """Make one buried or delayed job ready, also one that is held for its group; as in tuber."""
+    """Make one buried or delayed job ready, but not one that is held for its group."""
     job = queue.context.directory[message.job_id]
-    if job.state not in (BURIED, DELAYED):
+    if job.state not in (BURIED, DELAYED) or job.index in queue.places.held:
         text = f"job {message.job_id} is neither buried nor delayed"
         return [Reply(message.to, NoSuchJobError(text))]
     queue.places.kick_one(job, queue.context.numbers.next_index)

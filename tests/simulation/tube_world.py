@@ -364,7 +364,7 @@ class TubeWorld:
                     book.ask(tube, m.Kick, 1_000)
                 held = [job.job_id for job in book.context.directory.values()]
                 for job_id in held[:1]:  # groups in a circle
-                    book.ask(job_id, t.KickJob, job_id)
+                    book.ask(job_id, t.DeleteJob, job_id, worker.number)
         worker.leave()
         book.at(book.now_s + 100.0)
         book.assert_clean()
