@@ -16,6 +16,7 @@ _COMMANDS = {
     "put": ("etcdq.cli.put:put", "Put jobs into a tube."),
     "work": ("etcdq.cli.work:work", "Run the jobs of a tube as shell commands."),
     "schedule": ("etcdq.cli.schedule:schedule", "Put the jobs of a schedule file in time."),
+    "worker": ("etcdq.cli.worker:worker", "Run an application's consumers."),
     "tubes": ("etcdq.cli.tubes:tubes", "List the tubes and how many jobs they have."),
     "stats": ("etcdq.cli.tubes:stats", "Show the statistics of a server or of a tube."),
     "top": ("etcdq.cli.top:top", "Watch the tubes of a server: rates, depths, timings."),

@@ -6,6 +6,9 @@ from typing import Final
 BEATS_PER_TTR: Final = 3
 """One touch may be lost, and the next one still comes in time."""
 
+SAFE_PART: Final = 0.9
+"""Of a TTR: a reservation begins at the server before its answer is here, and so it ends."""
+
 
 class Heartbeat:
     """The jobs held on one connection; all are touched at the pace of the shortest TTR.
@@ -22,7 +25,7 @@ class Heartbeat:
     def hold(self, job_id: int, ttr_s: int) -> None:
         """Take on a job that was reserved when this began."""
         self._ttrs_s[job_id] = ttr_s
-        self._valid_until_s[job_id] = self._last_s + ttr_s
+        self._valid_until_s[job_id] = self._last_s + ttr_s * SAFE_PART
 
     def let_go(self, job_id: int) -> bool:
         """Touch it no more; return whether it was held."""
@@ -41,11 +44,11 @@ class Heartbeat:
 
     @property
     def expires_s(self) -> float:
-        """When the first reservation ends unless it is touched; inf: nothing is held."""
+        """When the first reservation may end unless it is touched; inf: nothing is held."""
         return min(self._valid_until_s.values(), default=inf)
 
     def valid_until_s(self, job_id: int) -> float:
-        """Return when the reservation ends unless it is touched; -inf: it is not held."""
+        """Return when the reservation may end unless it is touched; -inf: it is not held."""
         return self._valid_until_s.get(job_id, -inf)
 
     def beat(self, now_s: float) -> list[int]:
@@ -56,4 +59,4 @@ class Heartbeat:
     def touched(self, job_id: int) -> None:
         """The touch of the last beat has reached the server."""
         if job_id in self._ttrs_s:
-            self._valid_until_s[job_id] = self._last_s + self._ttrs_s[job_id]
+            self._valid_until_s[job_id] = self._last_s + self._ttrs_s[job_id] * SAFE_PART

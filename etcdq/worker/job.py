@@ -1,5 +1,7 @@
 """A reserved job, as handlers see it."""
 
+from math import inf
+
 from trio.abc import Clock
 
 from etcdq.worker.failure import History
@@ -32,7 +34,8 @@ class ReservedJob:
         self.history = history
         self.is_lost = False
         """Whether the reservation is known to be gone: somebody else may have the job by now."""
-        self.valid_until_s = clock.current_time() + history.ttr_s
+        self.valid_until_s = -inf
+        """Until when nobody else can have it, as far as the server has confirmed."""
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -62,6 +65,6 @@ class ReservedJob:
     def is_valid(self) -> bool:
         """Whether nobody else can have the job: ask before what must not happen twice.
 
-        False as well when the server has not confirmed the reservation for a whole TTR.
+        False as well when the server has not confirmed the reservation for nearly a whole TTR.
         """
         return not self.is_lost and self._clock.current_time() < self.valid_until_s

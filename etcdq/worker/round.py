@@ -44,6 +44,7 @@ class Round:
         caller: calls it.
         control: says when to stop.
         rng: for the jitter of delays.
+        reserved_s: when the jobs were reserved, on Trio's clock.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Round:
         caller: Caller,
         control: Control,
         rng: random.Random,
+        reserved_s: float,
     ) -> None:
         self._link = link
         self._consumer = consumer
@@ -62,7 +64,7 @@ class Round:
         self._rules = consumer.rules()
         self._counters = consumer.counters
         self._log = log.bind(consumer=type(consumer).__name__)
-        self._heartbeat = Heartbeat(trio.current_time())
+        self._heartbeat = Heartbeat(reserved_s)
         self._jobs: dict[int, ReservedJob] = {}
         self._waiting: deque[list[ReservedJob]] = deque()
         self._run: tuple[list[ReservedJob], trio.CancelScope] | None = None
@@ -78,6 +80,7 @@ class Round:
         for job in (*plan.spent, *plan.back, *(job for run in plan.runs for job in run)):
             self._jobs[job.job_id] = job
             self._heartbeat.hold(job.job_id, job.history.ttr_s)
+            job.valid_until_s = self._heartbeat.valid_until_s(job.job_id)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep)
             nursery.start_soon(self._heed_stop)

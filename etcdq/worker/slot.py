@@ -55,6 +55,7 @@ class Slot:
         self._together = consumer.takes_batches()
         self._alone = False
         """Whether to reserve a single job, for jobs are there that have to be run alone."""
+        self._reserved_s = 0.0
         self._log = log.bind(consumer=type(consumer).__name__)
 
     async def run(self) -> None:
@@ -92,10 +93,12 @@ class Slot:
     async def _reserve(self, link: Link) -> list[Job]:
         """Return the next jobs; [] if none came in time, or the wait for them was stopped."""
         count = 1 if self._alone else self._consumer.batch_size
+        self._reserved_s = trio.current_time()
         jobs = await link.reserve_ready(count) if count > 1 else []
         if not jobs:
             with self._control.until_stopped():
                 jobs = await link.wait_for_job()
+            self._reserved_s = trio.current_time()
             if jobs and count > 1:
                 jobs += await link.reserve_ready(count - 1)
         return jobs
@@ -109,7 +112,9 @@ class Slot:
         ]
         its_plan = plan(reserved, together=self._together, tries_max=self._consumer.tries_max)
         self._alone = any(job.vanished for job in reserved)
-        round_ = Round(link, self._consumer, self._caller, self._control, self._rng)
+        round_ = Round(
+            link, self._consumer, self._caller, self._control, self._rng, self._reserved_s
+        )
         await round_.carry_out(its_plan)
 
     async def _wait_after(self, error: EtcdqError) -> None:

@@ -23,9 +23,9 @@ def beanstalkd_program() -> str:
 
 
 @contextmanager
-def run_beanstalkd(*flags: str) -> Iterator[str]:
+def run_beanstalkd(*flags: str, port: int = 0) -> Iterator[str]:
     """Run the real beanstalkd in memory; give its address, host:port."""
-    port = free_port()
+    port = port or free_port()
     command = [beanstalkd_program(), "-l", "127.0.0.1", "-p", str(port), *flags]
     process = subprocess.Popen(command)
     try:

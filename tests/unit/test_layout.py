@@ -54,8 +54,12 @@ WORKER_WORLD = {
     "etcdq/worker/failure.py": {"random"},  # so here
     "etcdq/worker/job.py": {"trio"},  # the type of a clock
     "etcdq/worker/link.py": {"trio"},
+    "etcdq/worker/parent.py": {"random", "signal", "subprocess", "trio"},
+    "etcdq/worker/process.py": {"os", "random", "signal", "trio"},
+    "etcdq/worker/reload.py": {"os"},  # looks at files
     "etcdq/worker/round.py": {"random", "trio"},
     "etcdq/worker/slot.py": {"random", "trio"},
+    "etcdq/worker/supervision.py": {"random"},
 }
 WITH_A_NODE = {"etcdq/embedded.py", "etcdq/cli/serve.py"}
 
