@@ -61,6 +61,14 @@ WORKER_WORLD = {
     "etcdq/worker/slot.py": {"random", "trio"},
     "etcdq/worker/supervision.py": {"random"},
 }
+SCHEDULE_WORLD = {
+    "etcdq/schedule/consumer.py": {"trio"},
+    "etcdq/schedule/desk.py": {"trio"},
+    "etcdq/schedule/process.py": {"signal", "trio"},
+    "etcdq/schedule/scheduler.py": {"random", "time", "trio"},
+    "etcdq/schedule/slots.py": {"datetime"},  # calendars; it asks no clock
+    "etcdq/schedule/state.py": {"os"},
+}
 WITH_A_NODE = {"etcdq/embedded.py", "etcdq/cli/serve.py"}
 
 
@@ -197,6 +205,17 @@ def test_worker_stands_on_the_beanstalk_client(path: str) -> None:
     assert [module for module in ours if not module.startswith(shared)] == []
     world = {module.split(".")[0] for module in imports(path)} & WORLD
     assert world <= WORKER_WORLD.get(path, set())
+
+
+@pytest.mark.parametrize("path", sources("etcdq/schedule"))
+def test_schedule_stands_on_worker_and_client(path: str) -> None:
+    """It imports of ours only itself and what it speaks by; the world, in few files."""
+    ours = {module for module in imports(path) if module.startswith("etcdq.")}
+    rooms = ("schedule", "worker", "health", "beanstalk", "endpoint", "errors")
+    shared = tuple(f"etcdq.{room}" for room in rooms)
+    assert [module for module in ours if not module.startswith(shared)] == []
+    world = {module.split(".")[0] for module in imports(path)} & WORLD
+    assert world <= SCHEDULE_WORLD.get(path, set())
 
 
 @pytest.mark.parametrize("path", sources("actors", "server", "etcdq", "tests", "bench"))

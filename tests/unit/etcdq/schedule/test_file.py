@@ -1,5 +1,6 @@
 """The schedule file: what it may say, and what is told of what is wrong."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import yaml
 from etcdq.schedule.entry import Entry, Overlap
 from etcdq.schedule.file import ScheduleError, parse_schedule, read_schedule
 from etcdq.schedule.slots import CatchUp, Cron, Every
+
+ROOT = Path(__file__).parents[4]
 
 FULL = """
 timezone: Europe/Berlin
@@ -196,3 +199,21 @@ def test_file_that_is_not_right(tmp_path: Path, content: bytes | None, told: str
 
     assert len(caught.value.lines) == 1
     assert "\n" not in str(caught.value)
+
+
+def test_the_example() -> None:
+    """The example is right, and has what the documentation says of it."""
+    schedule = read_schedule(str(ROOT / "examples/schedule.yml"))
+
+    assert [entry.name for entry in schedule.entries] == ["poll", "reindex", "greeting", "invoices"]
+
+
+def test_the_documentation() -> None:
+    """The file in the documentation is right, and every key of an entry is in its table."""
+    text = (ROOT / "docs/schedule.md").read_text(encoding="utf-8")
+    block = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert block is not None
+    assert [entry.name for entry in parse(block[1])] == ["poll", "report"]
+    (told,) = wrong(nothing=1)
+    for key in told.partition("known are ")[2].split(", "):
+        assert f"`{key}`" in text
