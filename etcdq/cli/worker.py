@@ -3,6 +3,7 @@
 import logging
 import random
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import structlog
 import trio
 
 from etcdq.cli.beanstalk import address_option
+from etcdq.endpoint import Endpoint, read_authority
 from etcdq.errors import InvalidArgumentError
 from etcdq.worker.link import Server
 from etcdq.worker.parent import Parent
@@ -29,6 +31,16 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
     if not 0 <= seconds < float("inf"):
         raise click.BadParameter(f"{value!r} is no time such as 30s, 5m or 1h")
     return seconds
+
+
+def _endpoint(ctx: click.Context, param: click.Parameter, value: str | None) -> Endpoint | None:
+    """Read PORT or HOST:PORT."""
+    if value is None:
+        return None
+    endpoint = read_authority(f"127.0.0.1:{value}" if value.isdecimal() else value, 0)
+    if endpoint is None:
+        raise click.BadParameter(f"{value!r} is not of the form PORT or HOST:PORT")
+    return endpoint
 
 
 @click.command()
@@ -54,6 +66,13 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
     type=click.IntRange(min=1),
     help="Give up after so many attempts to connect in a row.  [default: never]",
 )
+@click.option(
+    "--health",
+    metavar="[HOST:]PORT",
+    callback=_endpoint,
+    help="Answer probes there: /live, /ready and /metrics; each further process, one port higher."
+    "  [default: nowhere]",
+)
 @click.option("--reload", is_flag=True, help="Begin anew when a Python file here changes.")
 @click.option("--child", is_flag=True, hidden=True, help="A parent holds the standard input.")
 @address_option
@@ -63,6 +82,7 @@ def worker(
     processes: int,
     grace_s: float,
     connect_tries: int | None,
+    health: Endpoint | None,
     reload: bool,
     child: bool,
     address: str | None,
@@ -86,7 +106,7 @@ def worker(
             options = ["--role", role, "--grace", f"{grace_s}", "--addr", str(server.endpoint)]
             if connect_tries is not None:
                 options += ["--connect-tries", str(connect_tries)]
-            command = [sys.executable, "-m", "etcdq", "worker", "--child", *options, "--", module]
+            command = partial(_child, [*options, "--", module], health)
             watched = Path.cwd() if reload else None
             parent = Parent(command, processes, grace_s, random.Random(), watched)
             return trio.run(parent.run)
@@ -94,12 +114,20 @@ def worker(
         consumers = load_consumers(module, role, Path.cwd())
     except InvalidArgumentError as error:
         raise click.UsageError(error.text, click.get_current_context()) from error
-    process = WorkerProcess(consumers, server, grace_s, connect_tries)
+    process = WorkerProcess(consumers, server, grace_s, connect_tries, health)
 
     async def run() -> int:
         return await process.run(parent=child)
 
     return trio.run(run)
+
+
+def _child(options: list[str], health: Endpoint | None, place: int) -> list[str]:
+    """Return the command of the child at a place."""
+    probes: list[str] = []
+    if health is not None:
+        probes = ["--health", str(Endpoint(health.host, health.port + place))]
+    return [sys.executable, "-m", "etcdq", "worker", "--child", *probes, *options]
 
 
 def _set_up_logs() -> None:

@@ -39,7 +39,7 @@ class Parent:
     """Starts children, and replaces those that die.
 
     Args:
-        command: of a child.
+        command: of a child, by its place from 0.
         count: how many run at a time.
         grace_s: what a child has to end.
         rng: for the waits before a child is replaced.
@@ -48,7 +48,7 @@ class Parent:
 
     def __init__(
         self,
-        command: Sequence[str],
+        command: Callable[[int], Sequence[str]],
         count: int,
         grace_s: float,
         rng: random.Random,
@@ -113,7 +113,7 @@ class Parent:
 
     async def _run_child(self, place: int) -> trio.Process:
         process = await trio.lowlevel.open_process(
-            list(self._command), stdin=subprocess.PIPE, process_group=0
+            list(self._command(place)), stdin=subprocess.PIPE, process_group=0
         )
         self._children.add(process)
         log.info("worker process started", place=place, pid=process.pid)

@@ -4,16 +4,21 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
 
 import structlog
 import trio
 
+from etcdq.endpoint import Endpoint
 from etcdq.errors import EtcdqError
+from etcdq.health import HealthServer, Pulse, open_health
 from etcdq.worker.consumer import TubeConsumer
 from etcdq.worker.control import Control
 from etcdq.worker.link import Server
 from etcdq.worker.slot import Slot
+from etcdq.worker.status import WorkerStatus
 from etcdq.worker.supervision import EXIT_CLEAN, EXIT_ERROR, EXIT_SIGNAL, EXIT_UNFINISHED
 
 log = structlog.get_logger("etcdq.worker")
@@ -29,6 +34,7 @@ class WorkerProcess:
         server: where they connect.
         grace_s: what runs when a stop comes has so long to end.
         connect_tries: give up after so many attempts to connect in a row; None: never.
+        health: where probes are answered; None: nowhere.
     """
 
     def __init__(
@@ -37,12 +43,16 @@ class WorkerProcess:
         server: Server,
         grace_s: float,
         connect_tries: int | None = None,
+        health: Endpoint | None = None,
     ) -> None:
         self._consumers = consumers
         self._server = server
         self._grace_s = grace_s
         self._connect_tries = connect_tries
+        self._health = health
         self.control = Control()
+        self._pulse = Pulse()
+        self.status = WorkerStatus(consumers, self.control, self._pulse)
         self.exit_code = EXIT_CLEAN
         """Of the process; not 0 once something was not as it should be."""
 
@@ -52,17 +62,18 @@ class WorkerProcess:
         Args:
             parent: whether to stop when the standard input ends, which a parent process holds.
         """
-        async with trio.open_nursery() as nursery:
-            await nursery.start(self._heed_signals)
-            nursery.start_soon(self._limit_grace)
-            if parent:
-                nursery.start_soon(self._heed_parent)
-            async with trio.open_nursery() as slots:
-                for consumer in self._consumers:
-                    for _ in range(consumer.concurrency):
-                        slots.start_soon(self._run_slot, consumer)
-                self._tell_start()
-            nursery.cancel_scope.cancel()
+        with ExitStack() as stack:
+            health: HealthServer | None = None
+            if self._health is not None:
+                opened = open_health(self.status, self._health.port, host=self._health.host)
+                try:
+                    health = stack.enter_context(opened)
+                except OSError as error:
+                    where = str(self._health)
+                    self._fail("probes", "cannot answer probes", where=where, error=error.strerror)
+                    return self.exit_code
+                log.info("answers probes", url=f"http://{health.address}")
+            await self._work(health, parent=parent)
         for consumer in self._consumers:
             figures = consumer.statistics()
             log.info(
@@ -76,19 +87,40 @@ class WorkerProcess:
             )
         return self.exit_code
 
+    async def _work(self, health: HealthServer | None, *, parent: bool) -> None:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._heed_signals)
+            nursery.start_soon(self._limit_grace)
+            if health is not None:
+                nursery.start_soon(self._watched, "pulse", self._pulse.run, health.check)
+            if parent:
+                nursery.start_soon(self._watched, "parent", self._heed_parent)
+            async with trio.open_nursery() as slots:
+                for consumer in self._consumers:
+                    for _ in range(consumer.concurrency):
+                        name = type(consumer).__name__
+                        slots.start_soon(self._watched, name, self._run_slot, consumer)
+                self._tell_start()
+            nursery.cancel_scope.cancel()
+
+    async def _watched(
+        self, name: str, function: Callable[..., Awaitable[None]], *arguments: Any
+    ) -> None:
+        """Run a task; what fails in it stops everything, in good order, with an exit code."""
+        try:
+            await function(*arguments)
+        except EtcdqError as error:
+            self._fail(name, "cannot go on", error=error.text)
+        except Exception as error:
+            self._fail(name, "a fault of the worker itself", exc_info=error)
+
     async def _run_slot(self, consumer: TubeConsumer) -> None:
         rng = random.Random(random.SystemRandom().getrandbits(64))
-        slot = Slot(consumer, self._server, self.control, rng, self._connect_tries)
-        name = type(consumer).__name__
-        try:
-            await slot.run()
-        except EtcdqError as error:
-            self._fail("cannot go on", consumer=name, error=error.text)
-        except Exception as error:
-            self._fail("a fault of the worker itself", consumer=name, exc_info=error)
+        await Slot(consumer, self._server, self.control, rng, self._connect_tries).run()
 
-    def _fail(self, event: str, **fields: object) -> None:
-        log.error(event, **fields)
+    def _fail(self, task: str, event: str, **fields: object) -> None:
+        log.error(event, task=task, **fields)
+        self.status.tasks_down = {*self.status.tasks_down, task}
         self.exit_code = EXIT_ERROR
         self.control.stop()
 
@@ -129,4 +161,4 @@ class WorkerProcess:
             while await stream.receive_some():
                 pass
         if not self.control.is_stopping:
-            self._fail("the parent process is gone")
+            self._fail("parent", "the parent process is gone")

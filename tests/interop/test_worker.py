@@ -4,6 +4,8 @@ import json
 import re
 import signal
 import subprocess
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 from tests.support.beanstalk_peer import run_beanstalkd
 from tests.support.command_line import Run, command, count, figures
-from tests.support.processes import clean_environment
+from tests.support.processes import clean_environment, free_port
 
 TIMEOUT_S = 60.0
 APPLICATION = """
@@ -311,6 +313,30 @@ def test_server_that_is_not_there(etcdq: Run, workers: Workers) -> None:
     assert "cannot connect to 127.0.0.1:1: connection refused" in [
         each.get("error") for each in logged
     ]
+
+
+@pytest.mark.parametrize("beanstalk_address", ["etcdq"], indirect=True)
+def test_probes(workers: Workers, wait_until: Until) -> None:
+    """With --health each process answers them."""
+    process = workers.start("app_jobs:waits", "--health", str(free_port()), "--processes", "2")
+    assert process.stderr is not None
+    urls: set[str] = set()
+    while len(urls) < 2:
+        urls |= {json.loads(process.stderr.readline()).get("url")} - {None}
+
+    for url in urls:
+        wait_until(lambda url=url: _is_ready(url))
+    process.terminate()
+    assert finish(process)[0] == 0
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/ready", timeout=TIMEOUT_S) as answer:
+            return bool(answer.status == 200)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return False
 
 
 @pytest.mark.parametrize("beanstalk_address", ["etcdq"], indirect=True)

@@ -27,12 +27,12 @@ WAITING = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit
 """What a child begins with that ends by SIGTERM with this code."""
 
 
-def program(text: str) -> list[str]:
-    """Return the command of a child: it starts fast, for it loads nothing."""
-    return [sys.executable, "-S", "-E", "-c", text]
+def program(text: str) -> Callable[[int], list[str]]:
+    """Return the command of any child: it starts fast, for it loads nothing."""
+    return lambda _place: [sys.executable, "-S", "-E", "-c", text]
 
 
-def waiting(folder: Path, code: int = 0) -> list[str]:
+def waiting(folder: Path, code: int = 0) -> Callable[[int], list[str]]:
     """Return the command of a child that notes its pid in a folder, and waits for SIGTERM."""
     note = f"import os; open({str(folder)!r} + '/%d' % os.getpid(), 'w').close();"
     return program(WAITING.format(code=code) + note + "signal.pause()")

@@ -201,7 +201,7 @@ def test_health_stands_alone(path: str) -> None:
 def test_worker_stands_on_the_beanstalk_client(path: str) -> None:
     """It imports of ours only itself and that client; the world, in few files."""
     ours = {module for module in imports(path) if module.startswith("etcdq.")}
-    shared = ("etcdq.worker", "etcdq.beanstalk", "etcdq.endpoint", "etcdq.errors")
+    shared = ("etcdq.worker", "etcdq.beanstalk", "etcdq.health", "etcdq.endpoint", "etcdq.errors")
     assert [module for module in ours if not module.startswith(shared)] == []
     world = {module.split(".")[0] for module in imports(path)} & WORLD
     assert world <= WORKER_WORLD.get(path, set())
