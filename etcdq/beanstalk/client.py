@@ -51,6 +51,11 @@ class Client:
         """The server, as HOST:PORT or unix://PATH."""
         return str(self._connection.endpoint)
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether the connection is there, as far as is known without asking the server."""
+        return not self._connection.ended.is_set()
+
     # producing ------------------------------------------------------------------------------
 
     async def use(self, tube: str) -> None:

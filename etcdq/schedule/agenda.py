@@ -219,7 +219,9 @@ class Agenda:
         Returns:
             Notes; one says SKIPPED if the slot has to give way.
         """
-        entry, line = turn.entry, self._lines[turn.entry.name]
+        entry, line = turn.entry, self._lines.get(turn.entry.name)
+        if line is None:
+            return []
         notes = [
             Note(f"{entry.name}: job {run.job_id} is buried, and holds nothing back")
             for run, state in states.items()

@@ -73,7 +73,7 @@ class Desk:
             text = f"{entry.name}: {slot} is {job}{', late' if turn.late else ''}"
         elif entry.idp is None:
             outcome = Outcome.DUPLICATE
-            text = f"{entry.name}: {slot} is {job} already, another scheduler's"
+            text = f"{entry.name}: {slot} is {job} already"
         else:
             outcome = Outcome.SKIPPED
             text = f"{entry.name}: {slot} is skipped, {job} ({inserted.state}) has {entry.idp}"

@@ -122,7 +122,11 @@ class Scheduler:
         await trio.sleep(wait_s)
 
     async def _serve(self, client: Client) -> None:
-        """Put what is due on one connection, as long as it lasts."""
+        """Put what is due on one connection, as long as it lasts.
+
+        Raises:
+            EtcdqError: it is lost.
+        """
         desk = Desk(client)
         with desk.answer_due():
             await desk.ask_for_tags()
@@ -137,6 +141,8 @@ class Scheduler:
         self.is_connected = True
         self._agenda.retry()
         while True:
+            if not client.is_connected:
+                raise NotConnectedError(f"the connection to {client.address} is lost")
             for turn in self._look():
                 if not self._agenda.is_put_off(turn):
                     await self._do(desk, turn)

@@ -75,22 +75,43 @@ async def test_server_that_is_away(world: BeanstalkWorld) -> None:
 
 @with_a_node
 async def test_connection_that_is_lost_between_slots(world: BeanstalkWorld) -> None:
-    """A connection that is found dead is made anew at once: the slot is hardly later."""
+    """A connection that is lost is noticed and made anew before it is needed."""
     server = Server(world)
     party = Party(server, job(every="60s"), Wall())
-    worker_server = Server(world)
     await trio.sleep(30)
     world.drain.set()  # sessions end
-    await trio.sleep(1)
+    server.is_away = True
     world.drain = trio.Event()
-    worker = Worker(worker_server)
 
-    await trio.sleep(30)
+    await trio.sleep(10)
+    assert not party.scheduler.is_connected
+    server.is_away = False
+    worker = Worker(server)
+    await trio.sleep(25)
 
-    assert worker.slots == ["12:01:00"]
-    assert "late" not in worker.bodies[0]
-    assert len(server.attempts) == 2
-    assert party.count(Outcome.FAILED) == 1
+    assert party.scheduler.is_connected
+    assert worker.bodies == [{"task": "run", "args": [], "slot": "2026-06-01T12:01:00Z"}]
+    assert party.lines[1:] == [
+        "the connection to here:11300 is lost: connecting again until it succeeds",
+        "connected to here:11300",
+        "job: 2026-06-01T12:01:00Z is job 1",
+    ]
+
+
+@with_a_node
+async def test_answer_that_is_lost(world: BeanstalkWorld) -> None:
+    """A put whose answer was lost is made again at once, on a new connection, and is one job."""
+    server = Server(world)
+    party = Party(server, job(every="60s", overlap="queue"), Wall())
+    await trio.sleep(1)
+    server.loses_answer_to = b"put "
+
+    await trio.sleep(60)
+
+    (body,) = await take_all(Server(world))
+    assert body == {"task": "run", "args": [], "slot": "2026-06-01T12:01:00Z"}
+    assert party.count(Outcome.FAILED) == party.count(Outcome.DUPLICATE) == 1
+    assert party.lines[-1] == "job: 2026-06-01T12:01:00Z is job 1 already"
 
 
 @with_a_node

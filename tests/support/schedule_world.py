@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import trio
+import trio.testing
 import yaml
 
 from etcdq.beanstalk import Client, Statistics
@@ -70,6 +71,8 @@ class Server:
         """Nobody answers who connects."""
         self.is_silent = False
         """What is sent is lost, and no end of the connection is seen."""
+        self.loses_answer_to: bytes | None = None
+        """The next command that begins so arrives, but the connection ends before its answer."""
         self.attempts: list[float] = []
 
     def connect(self) -> AbstractAsyncContextManager[Client]:
@@ -102,14 +105,24 @@ class _Wire(trio.abc.Stream):
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         if self._server.is_silent:
             await trio.lowlevel.checkpoint()
-        else:
-            await self._stream.send_all(data)
+            return
+        await self._stream.send_all(data)
+        start = self._server.loses_answer_to
+        if start is not None and start in bytes(data):
+            self._server.loses_answer_to = None
+            await trio.testing.wait_all_tasks_blocked()
+            await trio.aclose_forcefully(self._stream)
+            raise trio.BrokenResourceError
 
     async def wait_send_all_might_not_block(self) -> None:
         await self._stream.wait_send_all_might_not_block()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
-        return await self._stream.receive_some(max_bytes)
+        loses = self._server.loses_answer_to
+        data = await self._stream.receive_some(max_bytes)
+        if loses is not None and self._server.loses_answer_to is None:
+            await trio.sleep_forever()
+        return data
 
     async def aclose(self) -> None:
         await self._stream.aclose()

@@ -235,6 +235,7 @@ def test_turns_of_an_entry_that_is_gone() -> None:
     assert one.fail(turn, NOON + 61, "away") == []
     one.settle(turn)
     assert one.runs(turn.entry) == []
+    assert one.hold_back(turn, {Run(1, NOON): WAITING}) == []
     assert set(one.records()) == {"other"}
 
 
