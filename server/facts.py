@@ -38,4 +38,5 @@ class Facts:
             hostname=self._system.nodename,
             os=self._system.version,
             platform=self._system.machine,
+            kernel=f"{self._system.sysname} {self._system.release}",
         )

@@ -77,7 +77,9 @@ class NodeFacts:
     uptime_s: float
     hostname: str
     os: str
+    """What uname calls the system's version, as beanstalkd shows it; `kernel` is tuber's."""
     platform: str
+    kernel: str = ""
 
 
 @dataclass(frozen=True, slots=True)

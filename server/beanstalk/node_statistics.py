@@ -140,6 +140,6 @@ def _node(facts: NodeFacts, tuber: bool) -> Fields:
     return [
         *fields,
         ("hostname", text(facts.hostname)),
-        ("os", text(facts.os)),
+        ("os", text(facts.kernel if tuber else facts.os)),
         ("platform", text(facts.platform)),
     ]

@@ -82,7 +82,7 @@ class Session:
         self._parser = Parser(door.settings.job_bytes_max, door.settings.dialect)
         self._progress_bytes = 0
         self._progress_deadline_s = NEVER_S
-        self._closing = self._hung_up = False
+        self._closing = self._hung_up = self._ended = False
         self.is_producer = self.is_worker = False
         door.counts.connections += 1
         door.counts.connections_total += 1
@@ -154,7 +154,10 @@ class Session:
         self.hang_up()
 
     def end(self) -> None:
-        """The connection is over."""
+        """The connection is over; may be told more than once."""
+        if self._ended:
+            return
+        self._ended = True
         counts = self.door.counts
         counts.connections -= 1
         counts.producers -= self.is_producer

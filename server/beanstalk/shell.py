@@ -65,6 +65,7 @@ class SessionShell:
             nursery.start_soon(self._wait_drain, drain)
             await self._hear()
             nursery.cancel_scope.cancel()
+        self.session.end()  # what it held is ready before we wait for its peer to go
         if not (self._peer_is_silent or self.session.aborted):
             await self._linger()
 

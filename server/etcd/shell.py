@@ -69,6 +69,7 @@ class SessionShell:
             self._flush(trio.current_time())
             await self._hear()
             nursery.cancel_scope.cancel()
+        self.session.end(trio.current_time())  # nobody waits for us to see its peer go
         if not (self._peer_left or self.session.aborted):
             await self._linger()
 

@@ -109,6 +109,17 @@ async def test_a_job_deleted_under_ones_hands(world: BeanstalkWorld) -> None:
 
 
 @with_a_node
+async def test_quit_gives_back_at_once(world: BeanstalkWorld) -> None:
+    """Also where its client never closes: nobody waits for that."""
+    client, other = await world.connect(), await world.connect()
+    began_s = trio.current_time()
+    await client.say(PUT + b"reserve\r\nquit\r\n")
+    await wait_all_tasks_blocked()
+    assert await other.ask(b"reserve\r\n") == b"RESERVED 1 1\r\nx\r\n"
+    assert trio.current_time() == began_s
+
+
+@with_a_node
 async def test_quit(world: BeanstalkWorld) -> None:
     """What came before is answered, then the connection is closed."""
     client = await world.connect()

@@ -19,3 +19,4 @@ def test_facts_are_of_this_process() -> None:
     assert len(first.node_id) == 16
     assert int(first.node_id, 16) >= 0
     assert first.os == os.uname().version
+    assert first.kernel == f"{os.uname().sysname} {os.uname().release}"

@@ -37,6 +37,7 @@ FACTS = NodeFacts(
     hostname="example",
     os="Linux 6.1",
     platform="x86_64",
+    kernel="Linux 6.1",
 )
 
 
@@ -167,7 +168,7 @@ def test_draining(dialect: Dialect) -> None:
 
 def test_texts_of_the_machine_are_not_yaml() -> None:
     """A kernel's version that would be a comment, or a name with a colon, is still read whole."""
-    facts = replace(FACTS, os="#1 SMP", name="a: b", hostname="ø")
+    facts = replace(FACTS, kernel="#1 SMP", name="a: b", hostname="ø")
     document = yaml.safe_load(stats(TOTALS, counted(), facts, DoorSettings()))
     assert (document["os"], document["name"], document["hostname"]) == ("#1 SMP", "a: b", "ø")
 
