@@ -23,7 +23,6 @@ NEEDS_NO_TEST = {
     "codes": "numbers",
     "limits": "numbers; the relations between them are asserted at import",
     "context": "values without behaviour",
-    "tube_messages": "values without behaviour",
     "door": "values without behaviour",
 }
 
