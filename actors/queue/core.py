@@ -18,6 +18,7 @@ from etcdq.actors.effect import Effect, Stop, Tell
 from etcdq.actors.queue import consuming, looking, producing, removing, reserving
 from etcdq.actors.queue import messages as m
 from etcdq.actors.queue import tube_messages as t
+from etcdq.actors.queue.job import Job, key_wanted
 from etcdq.actors.queue.state import QueueState
 
 
@@ -77,8 +78,12 @@ class QueueCore(QueueState):
         """Return what workers see of it."""
         return reserving.face(self, now_s)
 
-    def _serve(self) -> list[Effect]:
-        """Offer or announce the jobs at the head of the line, in turns where both could be."""
+    def _serve(self, *, queued_up: bool = False) -> list[Effect]:
+        """Offer or announce the jobs at the head of the line, in turns where both could be.
+
+        Args:
+            queued_up: it comes after those that were invited by other queues in the meantime.
+        """
         effects: list[Effect] = []
         line, waiting = self.places.line, self.waiting
         while True:
@@ -88,9 +93,19 @@ class QueueCore(QueueState):
                 return effects + reserving.invite(self)
             if consumer is None or waiting.invited:
                 return effects
+            if not queued_up and self._shares_its_key(job):
+                return [*effects, Tell(self.context.queue(self.name), t.Serve())]
             effects += consuming.hand_out(self, consumer)
             if not waiting.open:
                 return effects
+
+    def _shares_its_key(self, job: Job | None) -> bool:
+        """Return whether another queue wants the slot that this job would take."""
+        key = key_wanted(job) if job is not None and job.extra is not None else b""
+        return bool(key) and any(name != self.name for name in self.context.slots.parked(key))
+
+    def _serve_now(self, message: t.Serve, now_s: float) -> list[Effect]:
+        return self._serve(queued_up=True) if now_s >= self.paused_until_s else []
 
     def _tell_queues(self) -> list[Effect]:
         """Tell whoever waits for the slots that were freed and the groups that are complete."""
@@ -136,6 +151,7 @@ class QueueCore(QueueState):
         t.Forget: reserving.forget,
         t.Abandon: reserving.abandon,
         t.Refer: reserving.refer,
+        t.Serve: _serve_now,
         t.SlotFreed: _slot_freed,
         t.GroupCompleted: _group_completed,
         t.DeleteJob: removing.delete_job,

@@ -131,6 +131,11 @@ class Refer(Message, frozen=True, gc=False):
 # among queues -------------------------------------------------------------------------------
 
 
+class Serve(Message, frozen=True, gc=False):
+    """Told by a queue to itself: offer the job now. It wants a slot that others want, too; had it
+    taken it at once, those that others invited would always have come too late."""
+
+
 class SlotFreed(Message, frozen=True, gc=False):
     """Told to a queue: a slot of this concurrency key is free."""
 

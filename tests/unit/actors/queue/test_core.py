@@ -306,7 +306,7 @@ def test_an_unused_core_has_no_deadline() -> None:
 def test_every_message_of_the_vocabulary_has_its_step() -> None:
     """Each request with an address, each word of a watch, a worker, a queue, is understood."""
     told_to_others = {m.Offer, m.Superseded}
-    told_by_queues = {t.SlotFreed, t.GroupCompleted}
+    told_by_queues = {t.Serve, t.SlotFreed, t.GroupCompleted}
     requests = {
         message
         for message in (*vars(m).values(), *vars(t).values())
