@@ -3,6 +3,7 @@
 import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ __all__ = ["serve"]
 
 NO_ETCD_PORT = ("--listen-client-urls", "http://127.0.0.1:0")
 PUT = b"put 0 0 60 1\r\nx\r\n"
+CROWD = 10_000
 
 
 class Client:
@@ -140,3 +142,30 @@ def test_sigterm(serve: Serve) -> None:
     _, stderr = process.communicate(timeout=20.0)
     assert process.returncode == 0, stderr
     assert "cut" not in stderr
+
+
+def test_ten_thousand_connections_leave_nothing(serve: Serve) -> None:
+    """Who waits, holds a job, or is half-way into a body, and goes: no descriptor, job or count."""
+    process, port = started(serve)
+    lines = (b"reserve\r\n", PUT + b"reserve\r\n", b"put 0 0 60 9\r\nhalf", b"watch t\r\nuse u\r\n")
+    with connect(port) as client:
+        assert client.ask(b"kick 1\r\n") == b"KICKED 0\r\n"
+        before = descriptors(process.pid)
+        for number in range(CROWD):
+            with connect(port) as one:
+                one.sock.sendall(lines[number % len(lines)])
+        deadline_s = time.monotonic() + TIMEOUT_S
+        while descriptors(process.pid) > before and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        assert descriptors(process.pid) == before
+        client.sock.sendall(b"flush-tube default\r\nlist-tubes\r\nstats\r\nquit\r\n")
+        said = client.rest()
+    assert b"\r\n---\n- default\n\r\n" in said
+    for line in (b"current-connections: 1", b"current-waiting: 0", b"current-jobs-reserved: 0"):
+        assert line in said
+    assert b"total-connections: %d" % (CROWD + 1) in said
+
+
+def descriptors(pid: int) -> int:
+    """Return how many descriptors a process has open."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
