@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from etcdq.beanstalk.records import Statistics
+from etcdq.errors import RemoteProtocolError
 
 TRIES_MAX: Final = 5
 RETRY_BASE_S: Final = 15
@@ -57,19 +57,35 @@ class Rules(Struct, frozen=True, gc=False):
     """Errors that count as `PermanentError` does."""
 
 
-def read_history(figures: Statistics) -> History:
-    """Read the statistics of a job that is reserved."""
-    count = figures.count
-    releases, timeouts = count("releases"), count("timeouts")
-    unended = count("reserves") - 1 - releases - timeouts - count("buries")
-    vanished = timeouts + max(0, unended)
-    return History(
-        tube=figures.text("tube"),
-        priority=count("pri"),
-        ttr_s=max(1, count("ttr")),
-        tries=max(0, releases + vanished - count("kicks")),
-        vanished=vanished,
-    )
+def read_history(document: bytes) -> History:
+    """Read the statistics of a job that is reserved.
+
+    Each job is looked at before it runs, so this reads only what it needs, and fast.
+
+    Args:
+        document: of the reply to `stats-job`.
+
+    Raises:
+        RemoteProtocolError: a figure is none.
+    """
+    lines = (line.partition(b":") for line in document.split(b"\n"))
+    figures = {name: value for name, _, value in lines}
+    try:
+        releases = int(figures.get(b"releases", 0))
+        timeouts = int(figures.get(b"timeouts", 0))
+        buries = int(figures.get(b"buries", 0))
+        unended = int(figures.get(b"reserves", 0)) - 1 - releases - timeouts - buries
+        vanished = timeouts + max(0, unended)
+        return History(
+            tube=figures.get(b"tube", b"").strip().strip(b'"').decode(),
+            priority=int(figures[b"pri"]),
+            ttr_s=max(1, int(figures[b"ttr"])),
+            tries=max(0, releases + vanished - int(figures.get(b"kicks", 0))),
+            vanished=vanished,
+        )
+    except (KeyError, ValueError) as error:
+        text = f"statistics of a job that are none: {document[:200]!r}"
+        raise RemoteProtocolError(text) from error
 
 
 def retry_delay_s(error: BaseException, tries: int, rules: Rules, rng: random.Random) -> int | None:

@@ -16,7 +16,6 @@ from etcdq.beanstalk.address import choose_address
 from etcdq.beanstalk.client import CONNECT_TIMEOUT_S, Client
 from etcdq.beanstalk.commands import line
 from etcdq.beanstalk.connection import Connection, dial, open_connection
-from etcdq.beanstalk.documents import JOB_TEXTS, read_statistics
 from etcdq.beanstalk.errors import DeadlineSoonError, TimedOutError, refusal
 from etcdq.beanstalk.records import Job, ReserveMode
 from etcdq.beanstalk.replies import Reply
@@ -36,6 +35,8 @@ RESERVE_S: Final = 30
 """How long one reserve waits: a server that vanished without a word is noticed soon after."""
 SOON_S: Final = 1.0
 """During its last second a reservation makes the server answer reserves by DEADLINE_SOON."""
+SINGLES: Final = 4
+"""Half of the reserves that a server without batches is asked for at first."""
 DEFAULT_TUBE: Final = "default"
 
 
@@ -86,11 +87,23 @@ class Link:
             else:
                 self._knows_batches = True
                 return list(jobs)
-        singles: list[Job] = []
-        with suppress(TimedOutError, DeadlineSoonError), self._answer_due():
-            while len(singles) < count:
-                singles.append(await self._client.reserve(0))
-        return singles
+        return await self._reserve_singles(count)
+
+    async def _reserve_singles(self, count: int) -> list[Job]:
+        """Reserve from a server without batches: several at once, as long as there are jobs."""
+        jobs: list[Job] = []
+        at_once = SINGLES
+        while len(jobs) < count:
+            at_once = min(2 * at_once, count - len(jobs))
+            for reply in await self._ask_all([b"reserve-with-timeout 0\r\n"] * at_once):
+                if reply.word == "RESERVED":
+                    jobs += reply.jobs
+                else:
+                    error = refusal(reply, "reserve-with-timeout")
+                    if not isinstance(error, TimedOutError | DeadlineSoonError):
+                        raise error or RemoteProtocolError(f"{reply.word} to a reserve")
+                    count = 0
+        return jobs
 
     async def look(self, jobs: Sequence[Job]) -> list[History | None]:
         """Return what the server knows of jobs; None: the job is gone."""
@@ -186,7 +199,7 @@ async def open_link(stream: trio.abc.Stream, endpoint: Endpoint) -> AsyncIterato
 
 def _history(reply: Reply) -> History | None:
     if reply.word == "OK":
-        return read_history(read_statistics(reply.body, JOB_TEXTS))
+        return read_history(reply.body)
     _is_done(reply, "OK", "stats-job")
     return None
 

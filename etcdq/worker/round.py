@@ -69,6 +69,8 @@ class Round:
         self._waiting: deque[list[ReservedJob]] = deque()
         self._run: tuple[list[ReservedJob], trio.CancelScope] | None = None
         self._failure: EtcdqError | None = None
+        self._finished: list[ReservedJob] = []
+        self._deleted: trio.Event | None = None  # set when all that finished is deleted
 
     async def carry_out(self, plan: Plan[ReservedJob]) -> None:
         """Do with jobs what is planned, and return when nothing of them is in hand.
@@ -84,24 +86,27 @@ class Round:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep)
             nursery.start_soon(self._heed_stop)
-            await self._guarded(self._work, plan)
+            await self._guarded(self._work, plan, nursery)
             nursery.cancel_scope.cancel()
         if self._failure is not None:
             raise self._failure
 
-    async def _work(self, plan: Plan[ReservedJob]) -> None:
+    async def _work(self, plan: Plan[ReservedJob], nursery: trio.Nursery) -> None:
         await self._hand_back(plan.back)
         for job in plan.spent:
             error = TriesUsedUpError(f"{job.vanished} workers vanished while they had it")
             await self._give_up(job, error)
         while self._waiting and self._failure is None:
             jobs = [job for job in self._waiting.popleft() if not job.is_lost]
+            if any(job.vanished for job in jobs):
+                await self._until_deleted()  # nothing else is to be in hand while it runs
             if jobs:
-                await self._run_and_settle(jobs)
+                await self._run_and_settle(jobs, nursery)
+        await self._until_deleted()
 
     # running --------------------------------------------------------------------------------
 
-    async def _run_and_settle(self, jobs: list[ReservedJob]) -> None:
+    async def _run_and_settle(self, jobs: list[ReservedJob], nursery: trio.Nursery) -> None:
         error: BaseException | None = None
         self._counters.running += len(jobs)
         try:
@@ -119,14 +124,32 @@ class Round:
         if is_over:
             await self._hand_back(held)
         elif error is None:
-            count = await self._settle(held, self._link.delete)
-            self._counters.done += count
+            self._finished += held
+            if self._deleted is None:
+                self._deleted = trio.Event()
+                nursery.start_soon(self._guarded, self._delete_finished, self._deleted)
+            await trio.lowlevel.checkpoint()
         else:
             self._counters.failed += len(held)
             for job in held:
                 # Of a batch nobody knows whose fault it is: each of them gets a try alone.
                 kind = error if len(jobs) == 1 else _Together()
                 await self._settle_failure(job, error, kind)
+
+    async def _delete_finished(self, deleted: trio.Event) -> None:
+        """Delete what has finished, and what finishes meanwhile, while the next handler runs."""
+        try:
+            while self._finished:
+                jobs, self._finished = self._finished, []
+                count = await self._settle(jobs, self._link.delete)
+                self._counters.done += count
+        finally:
+            self._deleted = None
+            deleted.set()
+
+    async def _until_deleted(self) -> None:
+        if self._deleted is not None:
+            await self._deleted.wait()
 
     async def _settle_failure(
         self, job: ReservedJob, error: BaseException, kind: BaseException

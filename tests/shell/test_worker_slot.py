@@ -188,6 +188,27 @@ async def test_several_quick_drops_in_a_row(world: BeanstalkWorld) -> None:
 
 
 @with_a_node
+async def test_no_storm_of_reconnects(world: BeanstalkWorld) -> None:
+    """50 connections that lost one server come back spread out, and all of them do."""
+    consumer = slow(0, batch_size=1)
+    consumer.concurrency = 50
+    async with at_work(world, consumer) as working:
+        place = working.place
+        await until(lambda: working.figures.connected == 50)
+        place.is_down = True
+        place.dialed_s.clear()
+        await place.cut()
+        await trio.sleep(DOWN_S)
+        assert working.figures.connected == 0
+        place.is_down = False
+        await trio.sleep(CAP_S + 1)
+
+        assert working.figures.connected == 50
+        for start_s in place.dialed_s:
+            assert sum(start_s <= at_s < start_s + 0.1 for at_s in place.dialed_s) <= 10
+
+
+@with_a_node
 async def test_silent_server_is_noticed_while_waiting(world: BeanstalkWorld) -> None:
     """A peer that vanished without a FIN is left soon after the reserve was due."""
     consumer = slow(0)

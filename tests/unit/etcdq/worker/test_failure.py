@@ -4,19 +4,26 @@ import random
 
 import pytest
 
-from etcdq.beanstalk import Statistics
-from etcdq.worker.failure import PermanentError, Rules, read_history, retry_delay_s
+from etcdq.errors import RemoteProtocolError
+from etcdq.worker.failure import History, PermanentError, Rules, read_history, retry_delay_s
+
+
+def document(**figures: object) -> bytes:
+    """Return the statistics of a job as a server writes them."""
+    given = {"id": 1, "tube": "t", "state": "reserved", "pri": 7, "ttr": 60, **figures}
+    lines = [f"{name}: {value}\n" for name, value in given.items()]
+    return ("---\n" + "".join(lines)).encode()
 
 
 def tries_of(**figures: int) -> tuple[int, int]:
     """Return the tries and the vanished workers of a job with these statistics."""
-    history = read_history(Statistics({"tube": "t", "pri": 7, "ttr": 60, **figures}))
+    history = read_history(document(**figures))
     return history.tries, history.vanished
 
 
 def test_fresh_job() -> None:
     """A job that is reserved for the first time was never tried."""
-    history = read_history(Statistics({"tube": "t", "pri": 7, "ttr": 60, "reserves": 1}))
+    history = read_history(document(reserves=1))
 
     assert (history.tube, history.priority, history.ttr_s) == ("t", 7, 60)
     assert (history.tries, history.vanished) == (0, 0)
@@ -38,6 +45,20 @@ def test_fresh_job() -> None:
 def test_how_often_it_was_tried(figures: dict[str, int], tries: int, vanished: int) -> None:
     """Failures and vanished workers are tries; a stop is none, and a kick gives one more."""
     assert tries_of(**figures) == (tries, vanished)
+
+
+def test_name_in_quotes() -> None:
+    """A tube's name may be quoted, and lines may end with CRLF."""
+    text = document(tube='"mail:1"').replace(b"\n", b"\r\n")
+
+    assert read_history(text) == History("mail:1", 7, 60, 0, 0)
+
+
+@pytest.mark.parametrize("text", [b"", b"---\n", document(pri="x")])
+def test_what_is_no_document(text: bytes) -> None:
+    """It is the server's fault."""
+    with pytest.raises(RemoteProtocolError):
+        read_history(text)
 
 
 def test_delays_double_with_jitter(seed: int) -> None:
