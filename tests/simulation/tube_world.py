@@ -40,8 +40,7 @@ class Client(Connection):
 
     def is_idle(self) -> bool:
         """Return whether nothing that it asked its worker is unanswered."""
-        self._by_worker = [one for one in self._by_worker if one.waits]
-        return not self._by_worker
+        return not self._waits_for_its_worker()
 
 
 class TubeWorld:

@@ -1,5 +1,6 @@
 """Who asks the queues and workers of a `TubeBook`: beanstalk connections, and watches."""
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ class Connection:
         self.number = number
         self.key = ("worker", number)
         self.using = b"default"
-        self._by_worker: list[Asked] = []
+        self._by_worker: deque[Asked] = deque()
         book.posted.append((b"default", t.Refer(using=1)))
         book.posted.append((self.key, w.WatchTube(b"default")))
         self.watched = [b"default"]
@@ -149,13 +150,17 @@ class Connection:
         """Ask a queue or a job, behind all that this connection asked its worker."""
         asked = Asked()
         message = kind(Address(asked, None), *fields, **more)
-        self._by_worker = [one for one in self._by_worker if one.waits]
-        if self._by_worker:
+        if self._waits_for_its_worker():
             self._by_worker.append(asked)
             self.book.tell(self.key, w.Then(Spot(self.book, key), message))
         else:
             self.book.tell(key, message)
         return asked
+
+    def _waits_for_its_worker(self) -> bool:
+        while self._by_worker and not self._by_worker[0].waits:
+            self._by_worker.popleft()
+        return bool(self._by_worker)
 
     def _ask_worker(self, kind: Any, *fields: Any) -> Asked:
         asked = Asked()
