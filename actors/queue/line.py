@@ -144,7 +144,7 @@ class Line:
                 heapq.heappop(self._large)
                 job.state = HAND_OUT[READY]
                 if key := key_wanted(job):
-                    self._slots.take(key, self._queue)
+                    self._take_slot(key)
                 self._lose(job.priority, 1)
             else:
                 self._take(1, 0, None, limits.JOB_BYTES_ALL)
@@ -237,7 +237,7 @@ class Line:
                     heapq.heappop(back)
                 job.state = HAND_OUT[READY]
                 if job.extra is not None and (key := key_wanted(job)):
-                    self._slots.take(key, self._queue)
+                    self._take_slot(key)
                 taken.append(job)
                 messages -= 1
                 # Nearly always the next one is right behind it; else _front() finds it.
@@ -250,6 +250,11 @@ class Line:
             job = self._front(size_max)
         return taken
 
+    def _take_slot(self, key: bytes) -> None:
+        self._slots.take(key, self._queue)
+        if self._parking is not None and not self._parking.waits_for(key):
+            self._slots.unpark(key, self._queue)
+
     def slot_freed(self, key: bytes) -> None:
         """Slots of this concurrency key are free: so many parked jobs go back to their place."""
         parking = self._parking
@@ -259,9 +264,7 @@ class Line:
             job = parking.take(key)
             if job is None:
                 break
-            self._enter_back(job)
-        if not parking.waits_for(key):
-            self._slots.unpark(key, self._queue)
+            self._enter_back(job)  # the queue keeps its place among others until it has the slot
 
     def first(self, limit: int) -> list[Job]:
         """Return the first `limit` ready jobs in line order, without taking them."""

@@ -121,6 +121,8 @@ def check_slots(book: "TubeBook", jobs: list[Job]) -> None:
         assert limit >= max(tags(job).con_limit for job in keyed if tags(job).con == key)
         assert taken[key] <= limit, "more are reserved than the key allows"
         assert slots.room(key) == limit - taken[key]
+        wanting = {job.queue for job in keyed if tags(job).con == key and job.state is READY}
+        assert set(slots.parked(key)) <= wanting, "a queue is told of slots that it does not want"
 
 
 def check_groups(book: "TubeBook", queues: list[QueueCore], jobs: list[Job]) -> None:
