@@ -31,6 +31,10 @@ SPLIT_BYTES = 100
 """No packet of more bytes is sent byte by byte: it takes too long."""
 
 
+PATIENCE = 20
+"""How often we ask once more before a difference is one."""
+
+
 class LateError(Exception):
     """The machine was too busy for this session: play it again."""
 
@@ -83,12 +87,13 @@ class Known:
         if words[0] == b"INSERTED":
             self.jobs.append(int(words[1]))
         elif words[0] == b"RESERVED":
-            self._let_go(int(words[1]))
+            for name in self.held:
+                self._let_go(name, int(words[1]))
             self.held[who].append(int(words[1]))
         elif words[0] == b"WATCHING":
             self._watch(who, command)
         elif words[0] in (b"DELETED", b"RELEASED", b"BURIED"):
-            self._let_go(int(command.split()[1]))
+            self._let_go(who, int(command.split()[1]))
 
     def _answered(self, who: str) -> str:
         asked = self.asked[who]
@@ -106,10 +111,9 @@ class Known:
         if word == "ignore" and tube in self.watching[who]:
             self.watching[who].remove(tube)
 
-    def _let_go(self, job: int) -> None:
-        for jobs in self.held.values():
-            if job in jobs:
-                jobs.remove(job)
+    def _let_go(self, who: str, job: int) -> None:
+        if job in self.held[who]:
+            self.held[who].remove(job)
 
     def end(self, who: str) -> None:
         """A connection is over."""
@@ -154,12 +158,13 @@ class Play:
             if step.at_s > at_s:
                 await self._let_pass(start_s, at_s, step.at_s, moments)
                 at_s = step.at_s
-                await self._compare()
+                await self._listen()
             if self._can(step):
                 await self._do(step)
-                await self._compare()
-            if trio.current_time() > start_s + step.at_s + late_s:
+            await self._listen()
+            if trio.current_time() > start_s + at_s + late_s:
                 raise LateError
+            await self._compare()
 
     async def _let_pass(self, start_s: float, from_s: float, to_s: float, all: set[float]) -> None:
         # Whole seconds after a moment something may come about.
@@ -253,7 +258,11 @@ class Play:
             self._ours[who] += replies
 
     async def _compare(self) -> None:
-        await self._listen()
+        # Who was held back by a reserve reads on when that is answered, maybe behind our question.
+        for _ in range(PATIENCE):
+            if _normal(self._theirs) == _normal(self._ours):
+                break
+            await self._listen()
         if _normal(self._theirs) != _normal(self._ours):
             said = [f"{who}< {shown(reply)}" for who in self._ours for reply in self._ours[who]]
             self.transcript += ["the other server, instead of what came last:", *said]

@@ -13,7 +13,7 @@ LONG_S = (60, 100, 86_400, LARGEST)
 MOMENTS = 4
 MARGIN_S = 1 / (MOMENTS + 1)
 """Between the moment of a step, and anything that an earlier one brings about."""
-WHOLE_S = 4
+WHOLE_S = 5
 
 PACKET_BYTES = 60_000
 """A beanstalkd does not read on while a reserve waits: what a packet has left must fit a socket."""
@@ -43,10 +43,11 @@ def timed_session(rng: random.Random) -> list[Step]:
     mix = Mixture(rng, ("default", *rng.sample(TUBES[1:], 1)))
     moments = sorted(rng.randrange(WHOLE_S) + slot * MARGIN_S for slot in range(1, MOMENTS + 1))
     steps = [Step(name, "connect") for name in names]
+    ttrs = [3]
     for at_s in moments:
-        mix.kinds = _kinds_of_a_moment(mix)
+        mix.kinds = _kinds_of_a_moment(mix, ttrs)
         steps += [_step(mix, rng.choice(names), at_s) for _ in range(rng.randint(4, 12))]
-    return [*steps, Step("A", "send", (Command("stats"),), at_s=WHOLE_S + 3.0)]
+    return [*steps, Step("A", "send", (Command("stats"),), at_s=WHOLE_S + 2.0)]
 
 
 def _step(mix: Mixture, who: str, at_s: float) -> Step:
@@ -81,17 +82,19 @@ def _packet(mix: Mixture, count: int, *, timed: bool) -> tuple[Command, ...]:
     return tuple(packet)
 
 
-def _kinds_of_a_moment(mix: Mixture) -> Kinds:
-    # Of what one moment brings about nothing is due together: a TTR that matters is 2.
-    odd = mix.rng.sample([1, 3], 2)
+def _kinds_of_a_moment(mix: Mixture, ttrs: list[int]) -> Kinds:
+    # Nothing of what happens is due together, for who waits could get either: of each moment one
+    # thing is due a second later, and one job of the session has a TTR, with which it is two and
+    # three seconds.
+    others = [1]
 
-    def delay() -> int:
-        return odd.pop() if odd and mix.rng.random() < 0.7 else 100
+    def seconds(some: list[int]) -> int:
+        return some.pop() if some and mix.rng.random() < 0.7 else 100
 
     def wait() -> Command:
-        return Command(f"reserve-with-timeout {delay()}", instead="peek-ready")
+        return Command(f"reserve-with-timeout {seconds(others)}", instead="peek-ready")
 
-    return _kinds(mix, delay=delay, ttr=lambda: mix.rng.choice([2, 100])) | {
+    return _kinds(mix, delay=lambda: seconds(others), ttr=lambda: seconds(ttrs)) | {
         lambda: Command("reserve", instead="peek-ready"): 15,
         wait: 15,
     }
