@@ -193,3 +193,82 @@ def test_a_far_deadline_is_scheduled_once_however_often_a_near_one_passes() -> N
 
     assert stage.next_deadline_s() == 0.0
     assert len(stage._due) <= 2
+
+
+def new_stage_with_aliases(known: dict[int, str]) -> Stage:
+    """Return a stage in which numbers are aliases, as the ids of jobs are of their queues."""
+    stage = new_stage()
+    stage.aliases = lambda key: known.get(key) if type(key) is int else key
+    return stage
+
+
+def test_an_alias_leads_to_the_core_behind_it() -> None:
+    """Which is born if there is none, and settles once, under its own key."""
+    stage = new_stage_with_aliases({7: "a"})
+    stage.run([(7, []), ("a", []), (7, [])], 1.0)
+    assert {key: core.statistics() for key, core in stage.cores.items()} == {"a": 3}
+    assert stage.cores["a"].settled_s == [1.0]
+
+
+def test_an_alias_of_nobody_is_answered_and_forgotten() -> None:
+    """By a core for that message alone; what it tells and answers counts."""
+    born: list[Scripted] = []
+
+    def birth(key: Any) -> Scripted:
+        born.append(Scripted(key))
+        return born[-1]
+
+    stage = Stage(birth)
+    stage.aliases = lambda key: None
+    outcome = stage.run([(7, [Reply(ASKER, 1)]), (7, [Reply(ASKER, 2)]), (8, [])], 1.0)
+    assert [reply.value for reply in outcome.replies] == [1, 2]
+    assert [core.key for core in born] == [7, 7, 8]
+    assert stage.cores == {}
+    assert stage.next_deadline_s() == NEVER_S
+
+
+def test_an_alias_is_looked_up_at_every_message() -> None:
+    """It may be nobody's and then somebody's, in one batch, and of another core in the next."""
+    known: dict[int, str] = {}
+    stage = new_stage_with_aliases(known)
+
+    class Namer(Scripted):
+        def step(self, message: Any, now_s: float) -> list[Effect]:
+            known[7] = message
+            return []
+
+    stage.cores["namer"] = Namer("namer")
+    stage.run([(7, []), ("namer", "a"), (7, []), ("namer", "b"), (7, []), (7, [])], 1.0)
+    assert (stage.cores["a"].statistics(), stage.cores["b"].statistics()) == (1, 2)
+
+
+def test_what_is_told_to_an_alias_stays_in_the_batch() -> None:
+    """As what is told to a core by its name."""
+    stage = new_stage_with_aliases({7: "b"})
+    home = stage.home = Mailbox()
+    outcome = stage.run([("a", [Tell(KeyedHandle(home, 7), [Reply(ASKER, 1)])])], 1.0)
+    assert [reply.value for reply in outcome.replies] == [1]
+    assert set(stage.cores) == {"a", "b"}
+
+
+def test_what_is_told_as_cores_settle_is_stepped_in_the_batch() -> None:
+    """And whoever hears of it settles again, until nobody says anything."""
+    stage = new_stage()
+    home = stage.home = Mailbox()
+    stage.run([("a", []), ("b", [])], 1.0)
+    a, b = stage.cores["a"], stage.cores["b"]
+    a.at_settle = [Tell(KeyedHandle(home, "b"), [Reply(ASKER, 1)])]
+    outcome = stage.run([("a", [])], 2.0)
+    assert [reply.value for reply in outcome.replies] == [1]
+    assert (a.settled_s, b.settled_s) == ([1.0, 2.0], [1.0, 2.0])
+
+
+def test_a_core_that_stopped_is_born_again_by_what_is_told_to_it() -> None:
+    """In the same batch: its name is free at once."""
+    stage = new_stage()
+    home = stage.home = Mailbox()
+    stage.run([("a", [])], 1.0)
+    stage.cores["a"].at_settle = [Tell(KeyedHandle(home, "a"), [Reply(ASKER, 1)]), Stop()]
+    outcome = stage.run([("a", [])], 2.0)
+    assert [reply.value for reply in outcome.replies] == [1]
+    assert stage.cores["a"].statistics() == 1
