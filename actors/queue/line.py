@@ -163,30 +163,36 @@ class Line:
             fresh, back = lane
             came_back = back and (not fresh or back[0] < fresh[0])
             job = jobs.get(back[0] if came_back else fresh[0])
+            large = None
             if job is None or job.state is not READY:
                 self._bury_entry()
-            elif job.extra is None or self._may_go(job, size_max):
-                return job  # without extra it came by a put of the etcd door: never too large
+            elif job.extra is None:
+                return job  # it came by a put of the etcd door: never too large
+            elif self._may_go(job):
+                if len(job.body) <= size_max:
+                    return job
+                large = job
             if came_back:
                 heapq.heappop(back)
             else:
                 fresh.popleft()
+            if large is not None:
+                self._put_aside(large)
 
-    def _may_go(self, job: Job, size_max: int) -> bool:
+    def _may_go(self, job: Job) -> bool:
         """Return whether a ready job at the front of the first lane is alive and may leave; one
         that may not is put aside."""
         if job.priority != self._priorities[0]:
             self._bury_entry()
             return False
-        if not self._has_slot(job):
-            return False
-        if len(job.body) > size_max:
-            heapq.heappush(self._large, place_of(job))
-            key = key_wanted(job)
-            if key:
-                self.slot_freed(key)  # a watch may have the slot that is free for this one
-            return False
-        return True
+        return self._has_slot(job)
+
+    def _put_aside(self, job: Job) -> None:
+        """Put a job, whose entry left the lane, among the large ones."""
+        heapq.heappush(self._large, place_of(job))
+        key = key_wanted(job)
+        if key:
+            self.slot_freed(key)  # a watch may have the slot that is free for this one
 
     def _large_front(self) -> Job | None:
         """Return the first of the large jobs that may go; those that must not are put aside."""

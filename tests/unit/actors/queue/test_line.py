@@ -29,6 +29,7 @@ class LineMachine(RuleBasedStateMachine):
         self.slots = Slots()
         self.line = Line(self.jobs, self.slots, b"jobs", LARGE - 1)
         self.out: list[Job] = []
+        self.freed: list[bytes] = []
         self.last = 0
 
     def ready(self) -> list[Job]:
@@ -45,9 +46,10 @@ class LineMachine(RuleBasedStateMachine):
                 return job
         return None
 
-    def take_out(self, job: Job) -> None:
-        if (key := key_wanted(job)) and self.slots.free(key):
-            self.line.slot_freed(key)
+    def tell(self) -> None:
+        """Tell the line of the slots that were freed, as its queue does at the end of a batch."""
+        while self.freed:
+            self.line.slot_freed(self.freed.pop())
 
     @rule(priority=st.sampled_from([0, 7, 1024, 5000]), body_bytes=st.integers(0, 9),
           con=st.sampled_from([b"", b"", b"x", b"y"]))  # fmt: skip
@@ -61,6 +63,7 @@ class LineMachine(RuleBasedStateMachine):
 
     @rule(messages=st.integers(1, 9), body_bytes=st.integers(0, 30))
     def take(self, messages: int, body_bytes: int) -> None:
+        self.tell()
         wanted: list[Job] = []
         room = body_bytes
         while len(wanted) < messages and (job := self.can_leave(True, wanted)):
@@ -75,6 +78,7 @@ class LineMachine(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 9), limited=st.booleans(), priority=st.sampled_from([0, 7, 1024]))
     def reserve(self, count: int, limited: bool, priority: int) -> None:
+        self.tell()
         limit = (priority, self.last) if limited else None
         wanted: list[Job] = []
         while len(wanted) < count and (job := self.can_leave(False, wanted)):
@@ -89,7 +93,8 @@ class LineMachine(RuleBasedStateMachine):
     def give_back(self, data: st.DataObject, priority: int | None) -> None:
         job = data.draw(st.sampled_from(self.out))
         self.out.remove(job)
-        self.take_out(job)
+        if (key := key_wanted(job)) and self.slots.free(key):
+            self.freed.append(key)
         job.state = GIVE_BACK[job.state]
         if priority is not None:
             job.priority = priority
@@ -149,7 +154,13 @@ class LineMachine(RuleBasedStateMachine):
         assert self.line.oldest() == oldest
 
     @rule()
+    def a_look_before_it_is_told(self) -> None:
+        self.line.offerable()
+        self.line.head()
+
+    @rule()
     def the_head(self) -> None:
+        self.tell()
         assert self.line.head() == self.can_leave(False, [])
 
 
@@ -282,6 +293,29 @@ def test_the_slot_of_one_that_is_too_large_for_watches_is_for_those_behind_it() 
     assert line.head() is jobs[1]
     assert line.take(9, 0) == [jobs[2]]
     assert line.head() is None
+
+
+def test_a_large_one_put_aside_makes_room_for_one_before_it() -> None:
+    """Which was parked, and comes back to the very lane that is looked at."""
+    slots = Slots()
+    jobs = {1: new_job(1, con=b"x"), 2: new_job(2, body=bytes(9), con=b"x"), 3: new_job(3)}
+    line = Line(jobs, slots, b"jobs", LARGE)
+    for job in jobs.values():
+        if key_wanted(job):
+            slots.enter(b"x", 1)
+        line.add(job)
+    line.discard(jobs[2])
+    jobs[2].state = RESERVED
+    slots.take(b"x")
+    assert line.head() is jobs[3]
+    slots.free(b"x")
+    jobs[2].state = READY
+    line.add_back(jobs[2])
+    line.discard(jobs.pop(3))
+    assert line.offerable() is jobs[1]
+    assert line.head() is jobs[1]
+    assert line.reserve(9) == [jobs[1]]
+    assert line.first(9) == [jobs[2]]
 
 
 def test_large_ones_keep_their_place_for_reserves() -> None:
