@@ -35,6 +35,7 @@ from etcdq.actors.queue.tube_messages import (
 )
 from etcdq.actors.worker import messages as w
 from etcdq.actors.worker.choice import Offer, choose
+from etcdq.actors.worker.holdings import Holdings
 
 
 class WorkerStatistics(Message, frozen=True, gc=False):
@@ -72,7 +73,6 @@ class WorkerCore:
         "_draw",
         "_grants",
         "_held",
-        "_held_max",
         "_hung_up",
         "_invitations",
         "_left",
@@ -98,9 +98,7 @@ class WorkerCore:
         self._reserver = Reserver(connection)
         self._watching: dict[bytes, int] = {}
         self._mode = w.ReserveMode.FIFO
-        self._held: dict[int, bytes] = {}
-        """Jobs that were granted, and their queues; some may be gone by now (see `_holdings`)."""
-        self._held_max = limits.HELD_GONE_MAX
+        self._held = Holdings(self._reserver, context.directory)
         self._current: Any = None
         """The reserve that is not answered yet."""
         self._grants: list[Grant] = []
@@ -197,7 +195,7 @@ class WorkerCore:
         self._left = True
         self._current = None
         self._parked.clear()
-        effects += self._abandon(self._held)
+        effects += self._abandon(self._held.by_queue())
         tubes = list(self._watching)
         tubes[1:] = tubes[:0:-1]  # as beanstalkd lets go of them: it shows in its list of tubes
         effects += [self._tell(tube, Refer(watching=-1)) for tube in tubes]
@@ -249,7 +247,7 @@ class WorkerCore:
     def _find_nothing(self, now_s: float) -> list[Effect]:
         if type(self._current) is w.ReserveBatch:
             return self._answer(w.Reserved(tuple(self._grants)))
-        self._soon_s = self._soonest_s() - limits.DEADLINE_SOON_S
+        self._soon_s = self._held.soonest_s() - limits.DEADLINE_SOON_S
         if now_s >= self._soon_s:
             return self._answer(w.DeadlineSoon())
         if self._hung_up or now_s >= self._deadline_s:
@@ -267,12 +265,8 @@ class WorkerCore:
         self._claiming = False
         grants = message.grants
         if self._left:
-            return self._abandon(dict.fromkeys([one.job_id for one in grants], message.queue))
-        for one in grants:
-            self._held[one.job_id] = message.queue
-        if len(self._held) > self._held_max:
-            self._soonest_s()  # it forgets those that are gone
-            self._held_max = 2 * len(self._held) + limits.HELD_GONE_MAX
+            return self._abandon({message.queue: [one.job_id for one in grants]})
+        self._held.add(grants, message.queue)
         current = self._current
         if type(current) is w.ReserveThis:
             value = w.Reserved(grants) if grants else _no_job(current.job_id)
@@ -339,24 +333,7 @@ class WorkerCore:
 
     # what it holds --------------------------------------------------------------------------
 
-    def _soonest_s(self) -> float:
-        """Return when the first of its reservations ends, and forget what it holds no longer."""
-        holdings = dict(self._holdings())
-        self._held = {job_id: self._held[job_id] for job_id in holdings}
-        return min(holdings.values(), default=NEVER_S)
-
-    def _holdings(self) -> Iterator[tuple[int, float]]:
-        """Iterate over the jobs that it still holds, and when their reservation ends."""
-        directory, reserver = self._context.directory, self._reserver
-        for job_id in self._held:
-            job = directory.get(job_id)
-            if job is not None and job.holder is reserver:
-                yield job_id, job.extra.due_s if job.extra is not None else NEVER_S
-
-    def _abandon(self, held: dict[int, bytes]) -> list[Effect]:
-        by_queue: dict[bytes, list[int]] = {}
-        for job_id, queue in held.items():
-            by_queue.setdefault(queue, []).append(job_id)
+    def _abandon(self, by_queue: dict[bytes, list[int]]) -> list[Effect]:
         connection = self._reserver.connection
         return [
             self._tell(queue, Abandon(connection, tuple(job_ids)))
