@@ -23,15 +23,14 @@ microsecond and says 59."""
 
 KEPT_AWAY = [
     "A beanstalkd keeps no order among several that wait for a tube: one at most waits for each.",
-    "To those that wait it gives each job at the moment it becomes ready, where we look at what one"
-    " packet, one `kick` or one lost connection brings together and give the best: while anyone"
-    " waits, packets hold one command, `kick` is for one job, and who goes holds at most one.",
+    "It serves who waits at the moment at which a job becomes ready, we when the packet, the `kick`"
+    " or the lost connection that made jobs ready is done, and then with the best of them: while"
+    " anyone waits, packets hold one command, `kick` is for one job, and who goes holds at most"
+    " one.",
     "It counts a command behind a reserve that waits when it comes to it, we when we have read it:"
     " `stats` is not asked while anything is behind a reserve that waits.",
-    "A tube that nothing needs any more is gone for us when the packet is done that ends it, counts"
-    " and all: `ignore`, `use` and `delete` are the last commands of a packet.",
-    "It numbers a job when it has read the put's line, we when the job is whole: no packet ends"
-    " between the two with others before the rest.",
+    "It numbers and counts a put when it has read its line, we when the job is whole: no packet"
+    " ends between the two with others before the rest.",
     "Whether it does what is behind a reserve that waits when its client has closed the connection"
     " is the kernel's choice (over TCP it does, over a unix socket not): such a client stays.",
     "It hangs, or takes what it should not, on the lines named in `beanstalk_odd_lines.py`.",

@@ -166,9 +166,11 @@ class Play:
                 raise LateError
             await self._compare()
 
-    async def _let_pass(self, start_s: float, from_s: float, to_s: float, all: set[float]) -> None:
+    async def _let_pass(
+        self, start_s: float, from_s: float, to_s: float, moments: set[float]
+    ) -> None:
         # Whole seconds after a moment something may come about.
-        due = {moment + seconds for moment in all for seconds in range(ceil(to_s) + 1)}
+        due = {moment + seconds for moment in moments for seconds in range(ceil(to_s) + 1)}
         nudges = {at_s + later_s for at_s in due for later_s in NUDGES_S}
         for at_s in sorted(at_s for at_s in nudges if from_s < at_s < to_s):
             await trio.sleep_until(start_s + at_s)
@@ -208,8 +210,8 @@ class Play:
             self.transcript.append(f"{who}> ({step.does})")
             for server in (self.reference, self.other):
                 await (server.close if step.does == "close" else server.half_close)(who)
+            self._unsent.pop(who, None)
             if step.does == "close":
-                self._unsent.pop(who, None)
                 self._known.end(who)
 
     async def _send(self, step: Step) -> None:
@@ -252,6 +254,8 @@ class Play:
         for who, replies in (await self.reference.heard()).items():
             for reply in replies:
                 self._known.hear(who, reply)
+                if reply == CLOSED:
+                    self._unsent.pop(who, None)
                 self._theirs[who].append(reply)
                 self.transcript.append(f"{who}< {shown(reply)}")
         for who, replies in (await self.other.heard()).items():

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 URGENT = 1024
 LARGEST = 2**32 - 1
 LONG_NAME = "long-" + "n" * 195
-LAST = ("ignore ", "use ", "delete ", "stats")
-"""How commands begin with which a packet ends."""
+LAST = ("stats",)
+"""How commands begin with which a packet ends, whole: `stats` counts what has come by then."""
 TUBES = ("default", "a", "b.c/d;$e(f)+_", LONG_NAME)
 
 
