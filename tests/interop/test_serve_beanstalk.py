@@ -157,7 +157,7 @@ def test_ten_thousand_connections_leave_nothing(serve: Serve) -> None:
         deadline_s = time.monotonic() + TIMEOUT_S
         while descriptors(process.pid) > before and time.monotonic() < deadline_s:
             time.sleep(0.05)
-        assert descriptors(process.pid) == before
+        assert descriptors(process.pid) <= before  # fewer: who asked whether we are ready has gone
         client.sock.sendall(b"flush-tube default\r\nlist-tubes\r\nstats\r\nquit\r\n")
         said = client.rest()
     assert b"\r\n---\n- default\n\r\n" in said
