@@ -18,11 +18,14 @@ def logs() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-class Writes(list[str]):
-    """A stream, as a list of what was written at once."""
+class Stream:
+    """Keeps apart what was written at once."""
+
+    def __init__(self) -> None:
+        self.writes: list[str] = []
 
     def write(self, text: str) -> None:
-        self.append(text)
+        self.writes.append(text)
 
     def flush(self) -> None:
         """Nothing is kept back."""
@@ -30,11 +33,11 @@ class Writes(list[str]):
 
 def test_line_is_one_write(logs: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several processes share the standard error: their lines stay whole."""
-    writes = Writes()
-    monkeypatch.setattr(sys, "stderr", writes)
+    stream = Stream()
+    monkeypatch.setattr(sys, "stderr", stream)
     worker._set_up_logs()
     structlog.get_logger().info("consumer stopped", done=3)
-    (line,) = writes
+    (line,) = stream.writes
     assert line.endswith("\n")
     assert json.loads(line) | {"ts": ""} == {
         "done": 3,
