@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from etcdq.errors import UnavailableError as UnavailableError
     from etcdq.errors import UnsupportedError as UnsupportedError
     from etcdq.errors import WatchCanceledError as WatchCanceledError
+    from etcdq.schedule.dispatch import DispatchError as DispatchError
+    from etcdq.schedule.file import ScheduleError as ScheduleError
+    from etcdq.worker.failure import PermanentError as PermanentError
+    from etcdq.worker.failure import TriesUsedUpError as TriesUsedUpError
 
 __version__ = "0.1.0"
 
@@ -106,6 +110,10 @@ _LAZY = {
     "UnavailableError": "etcdq.errors",
     "UnsupportedError": "etcdq.errors",
     "WatchCanceledError": "etcdq.errors",
+    "DispatchError": "etcdq.schedule.dispatch",
+    "ScheduleError": "etcdq.schedule.file",
+    "PermanentError": "etcdq.worker.failure",
+    "TriesUsedUpError": "etcdq.worker.failure",
 }
 """Names whose modules are imported when they are first asked for: a client needs no server."""
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from etcdq.errors import RequestError
 from etcdq.schedule.entry import KINDS
 
 
-class DispatchError(Exception):
+class DispatchError(RequestError):
     """A body that cannot be run, and that no retry can mend."""
 
 

@@ -15,6 +15,7 @@ import yaml
 from pydantic import PlainValidator
 
 from etcdq.beanstalk import commands
+from etcdq.errors import RequestError
 from etcdq.schedule import values
 from etcdq.schedule.entry import Entry, Overlap, Schedule
 from etcdq.schedule.slots import CatchUp, Every, read_cron
@@ -23,7 +24,7 @@ QUEUE_MAX: Final = 10
 _TOP: Final = ("timezone", "tube", "entries")
 
 
-class ScheduleError(ValueError):
+class ScheduleError(RequestError, ValueError):
     """A schedule that is not right. `lines` has one for each thing that is wrong."""
 
     def __init__(self, lines: list[str]) -> None:
