@@ -76,7 +76,8 @@ class Stage:
         outcome = Outcome()
         messages: Messages = batch if type(batch) is deque else deque(batch)
         touched: dict[Any, Core] = {}
-        self._add_due(touched, now_s)
+        if self._due and self._due[0][0] <= now_s:
+            self._add_due(touched, now_s)
         while True:
             self._step(messages, now_s, outcome, touched)
             self._settle(messages, now_s, outcome, touched)

@@ -51,6 +51,7 @@ class Turns:
         alone = not self._runs or (seat.last == self._count and not self._gathered)
         self._count += 1
         seat.last = self._count
+        seat.alone = alone
         seat.mailbox.hold()
         for shell in self._shells:
             shell.mailbox.hold()
@@ -97,9 +98,12 @@ class Seat:
         mailbox: the session's.
         receive: takes what was read, and the time; it may post to the shells.
         hear: takes everything out of `mailbox`, and may post again; is given the time.
+
+    Attributes:
+        alone: whether nobody else had anything between its last two packets.
     """
 
-    __slots__ = ("_error", "_hear", "last", "mailbox", "receive")
+    __slots__ = ("_error", "_hear", "alone", "last", "mailbox", "receive")
 
     def __init__(
         self,
@@ -109,6 +113,7 @@ class Seat:
     ) -> None:
         self.mailbox = mailbox
         self.receive = receive
+        self.alone = False
         self.last = 0
         self._hear = hear
         self._error: Exception | None = None

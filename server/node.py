@@ -111,6 +111,7 @@ class Node:
             queue=self.queue,
             job=self._job,
             queue_of=self._queue_of,
+            queues_of=self._queues_of,
             worker=self._worker,
             tubes=partial(tube_names, self._context),
             totals=TotalsLook(self._context, stage.cores),
@@ -161,6 +162,10 @@ class Node:
     def _queue_of(self, job_id: int) -> bytes | None:
         job = self._context.directory.get(job_id)
         return None if job is None else job.queue
+
+    def _queues_of(self, job_ids: list[int]) -> set[bytes | None]:
+        get = self._context.directory.get
+        return {None if (job := get(job_id)) is None else job.queue for job_id in job_ids}
 
     def _worker(self, connection: int) -> KeyedHandle:
         return KeyedHandle(self._queues.mailbox, (_WORKER, connection))

@@ -114,12 +114,16 @@ class Consumer:
 
 
 class Roster:
-    """All registered consumers of a queue, by identity and by watch."""
+    """All registered consumers of a queue, by identity and by watch.
 
-    __slots__ = ("_by_watch", "_consumers", "_open", "_ranks", "_short", "_short_bytes")
+    Attributes:
+        by_identity: to be looked at only.
+    """
+
+    __slots__ = ("_by_watch", "_open", "_ranks", "_short", "_short_bytes", "by_identity")
 
     def __init__(self) -> None:
-        self._consumers: dict[str, Consumer] = {}
+        self.by_identity: dict[str, Consumer] = {}
         self._by_watch: dict[Address, Consumer] = {}
         self._open: list[tuple[int, Consumer]] = []
         self._short: dict[Consumer, None] = {}
@@ -128,15 +132,15 @@ class Roster:
         self._ranks = 0
 
     def __len__(self) -> int:
-        return len(self._consumers)
+        return len(self.by_identity)
 
     def __iter__(self) -> Iterator[Consumer]:
         """Iterate in order of rank."""
-        return iter(self._consumers.values())
+        return iter(self.by_identity.values())
 
     def get(self, identity: str) -> Consumer | None:
         """Return the consumer of that identity."""
-        return self._consumers.get(identity)
+        return self.by_identity.get(identity)
 
     def of_watch(self, watch: Address) -> Consumer | None:
         """Return whose watch it is, None for a watch that is over."""
@@ -144,10 +148,10 @@ class Roster:
 
     def add(self, identity: str, watch: Address, now_s: float) -> Consumer:
         """Register a new consumer, last in rank."""
-        assert identity not in self._consumers, "a consumer is registered once"
+        assert identity not in self.by_identity, "a consumer is registered once"
         self._ranks += 1
         consumer = Consumer(identity, self._ranks, now_s, watch)
-        self._consumers[identity] = consumer
+        self.by_identity[identity] = consumer
         self._add_watch(consumer, watch)
         return consumer
 
@@ -177,9 +181,9 @@ class Roster:
         assert consumer.watch is None, "it still has a watch"
         assert not consumer.leaving, "it still has an older watch"
         assert not consumer.held, "it still holds jobs"
-        del self._consumers[consumer.identity]
+        del self.by_identity[consumer.identity]
         self._short.pop(consumer, None)
-        if len(self._open) > 2 * len(self._consumers) + limits.OPEN_DEAD_MIN:
+        if len(self._open) > 2 * len(self.by_identity) + limits.OPEN_DEAD_MIN:
             self._sweep()
 
     def wake(self, consumer: Consumer) -> None:
@@ -213,7 +217,7 @@ class Roster:
 
     def _sweep(self) -> None:
         # Who left without its turn coming lies in the heap still, and each is there once.
-        registered = self._consumers
+        registered = self.by_identity
         self._open = [
             entry for entry in self._open if registered.get(entry[1].identity) is entry[1]
         ]

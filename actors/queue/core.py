@@ -47,7 +47,7 @@ class QueueCore(QueueState):
             self.idempotency.sweep(now_s)
         effects = self._tell_queues() if places.freed or places.completed else []
         if places.line.live and now_s >= self.paused_until_s:
-            if self.waiting.open or len(self.roster):
+            if self.roster.by_identity or self.waiting.open:
                 effects += self._serve()
             return effects
         if now_s >= self.idle_deadline_s():

@@ -166,9 +166,9 @@ class Line:
             large = None
             if job is None or job.state is not READY:
                 self._bury_entry()
-            elif job.extra is None:
+            elif (extra := job.extra) is None:
                 return job  # it came by a put of the etcd door: never too large
-            elif self._may_go(job):
+            elif (extra.tags is None and job.priority == self._priorities[0]) or self._may_go(job):
                 if len(job.body) <= size_max:
                     return job
                 large = job
@@ -253,7 +253,7 @@ class Line:
                     if not plain or len(job.body) > size_max:
                         job = None
             self._lose(priority, len(taken) - count)
-            job = self._front(size_max)
+            job = self._front(size_max) if messages > 0 else None
         return taken
 
     def _take_slot(self, key: bytes) -> None:

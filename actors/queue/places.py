@@ -105,7 +105,7 @@ class Places:
         context.directory[job.job_id] = job
         if job.key:
             keys.add(self.by_key, job)
-        tags = tags_of(job)
+        tags = job.extra.tags if job.extra is not None else None
         if tags is not None:
             if tags.con and context.slots.enter(tags.con, tags.con_limit):
                 self.freed[tags.con] = None
@@ -156,7 +156,7 @@ class Places:
     def reserve(self, job: Job, holder: Reserver, now_s: float) -> None:
         """Give a job that the line took or that was picked to `holder`, for its TTR."""
         job.holder = holder
-        extra = extra_of(job)
+        extra = job.extra or extra_of(job)
         extra.reserves += 1
         extra.reserved_at_s = now_s
         if extra.ttr_s:
@@ -281,8 +281,12 @@ class Places:
         assert held, "a job is held for a group that is complete"
 
     def _leave_hands(self, job: Job) -> None:
-        assert job.holder is not None, "a reserved job is in someone's hands"
-        job.holder.let_go(job)
+        holder = job.holder
+        assert holder is not None, "a reserved job is in someone's hands"
+        if type(holder) is Consumer:
+            holder.let_go(job)
+        else:
+            job.holder = None
         extra = job.extra
         if extra is None:
             return

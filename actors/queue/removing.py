@@ -78,18 +78,18 @@ def delete_jobs(queue: QueueState, message: t.DeleteJobs, now_s: float) -> list[
 
 def _delete(queue: QueueState, job: Job, connection: int, now_s: float) -> bool:
     """Delete a job, if nobody but that connection holds it."""
-    holder = job.holder
+    holder, extra = job.holder, job.extra
     if holder is not None:
         if type(holder) is not t.Reserver or holder.connection != connection:
             return False
-        extra = job.extra
         assert extra is not None, "a reserved job knows since when"
         if queue.timing is not None:
             queue.timing.processed(now_s - extra.reserved_at_s)
         queue.acknowledged_total += 1
     else:
         queue.deleted_total += 1
-    _leave(queue, job, now_s)
+    if extra is not None and extra.tags is not None:
+        _leave(queue, job, now_s)
     queue.places.remove(job)
     queue.used_s = now_s
     queue.deletes_total += 1

@@ -31,9 +31,10 @@ def face(queue: QueueState, now_s: float) -> t.Face | None:
         return None
     head = queue.places.line.head()
     waiting = queue.waiting
-    if head is None or (len(waiting) and not waiting.invited):
+    if head is None or waiting.open:
         return None
-    if not waiting.invited and queue.consumers_next and _is_open_to_watches(queue):
+    is_wanted = queue.roster.by_identity and not waiting.invited and queue.consumers_next
+    if is_wanted and _is_open_to_watches(queue):
         return None
     timing = queue.timing
     if timing is None:
@@ -50,10 +51,11 @@ def claim(queue: QueueState, message: t.Claim, now_s: float) -> list[Effect]:
     reserver = message.reserver
     waiting = queue.waiting
     grants: tuple[t.Grant, ...] = ()
+    others = len(waiting)
     invited = waiting.invited == reserver.connection
-    if now_s >= queue.paused_until_s and (invited or not len(waiting)):
-        count = message.count if len(waiting) <= 1 else 1
-        if _is_open_to_watches(queue):
+    if now_s >= queue.paused_until_s and (invited or not others):
+        count = message.count if others <= 1 else 1
+        if queue.roster.by_identity and _is_open_to_watches(queue):
             count = 1 if invited or not queue.consumers_next else 0
         jobs = queue.places.line.reserve(count, message.limit)
         grants = tuple([_grant(queue, job, reserver, now_s) for job in jobs])
@@ -66,7 +68,7 @@ def claim(queue: QueueState, message: t.Claim, now_s: float) -> list[Effect]:
 
 def _is_open_to_watches(queue: QueueState) -> bool:
     """Return whether a consumer could be offered the job at the head now."""
-    if not len(queue.roster) or queue.offering is not None:
+    if queue.offering is not None:
         return False
     head = queue.places.line.head()
     if head is None or queue.is_oversized(len(head.body)):

@@ -35,7 +35,8 @@ class Timers:
         """Take note that one job is no longer in that state, or no longer there."""
         self.live -= 1
         assert self.live >= 0, "more timers ended than began"
-        self._sweep()
+        if len(self._heap) > 2 * self.live:
+            self._sweep()
 
     def move(self, job: Job) -> None:
         """Take note that a job of the heap has another `due_s` now."""

@@ -12,21 +12,14 @@ from etcdq.actors.queue.messages import TimingStatistics
 
 
 class Average:
-    """An exponentially weighted average; the first sample is taken as it is."""
+    """An exponentially weighted average; the first sample is taken as it is. Its kinds take samples
+    in, each by itself, since every job is one."""
 
     __slots__ = ("ewma_s", "samples")
 
     def __init__(self) -> None:
         self.ewma_s = 0.0
         self.samples = 0
-
-    def add(self, value_s: float) -> None:
-        """Take a sample in."""
-        self.samples += 1
-        if self.samples == 1:
-            self.ewma_s = value_s
-        else:
-            self.ewma_s += limits.EWMA_WEIGHT * (value_s - self.ewma_s)
 
 
 class Spread(Average):
@@ -53,32 +46,44 @@ class Spread(Average):
             self.max_s = value_s
 
 
+class Recent(Average):
+    """An average, and the last samples."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last: deque[float] = deque(maxlen=limits.TIMING_SAMPLES_MAX)
+
+    def add(self, value_s: float) -> None:
+        """Take a sample in."""
+        self.samples += 1
+        if self.samples == 1:
+            self.ewma_s = value_s
+        else:
+            self.ewma_s += limits.EWMA_WEIGHT * (value_s - self.ewma_s)
+        self.last.append(value_s)
+
+
 class Timing:
     """The times of one queue."""
 
-    __slots__ = ("_fast", "_last_fast", "_last_slow", "_slow", "processing", "queue")
+    __slots__ = ("_fast", "_slow", "processing", "queue")
 
     def __init__(self) -> None:
         self.processing = Spread()
         self.queue = Spread()
-        self._fast = Average()
-        self._slow = Average()
-        self._last_fast: deque[float] = deque(maxlen=limits.TIMING_SAMPLES_MAX)
-        self._last_slow: deque[float] = deque(maxlen=limits.TIMING_SAMPLES_MAX)
+        self._fast = Recent()
+        self._slow = Recent()
 
     def processed(self, value_s: float) -> None:
         """A reserved job was deleted after so long."""
         self.processing.add(value_s)
-        if value_s < limits.FAST_JOB_S:
-            self._fast.add(value_s)
-            self._last_fast.append(value_s)
-        else:
-            self._slow.add(value_s)
-            self._last_slow.append(value_s)
+        (self._fast if value_s < limits.FAST_JOB_S else self._slow).add(value_s)
 
     def statistics(self) -> TimingStatistics:
         """Return a snapshot; percentiles are of slow jobs where there are any."""
-        last = sorted(self._last_slow or self._last_fast)
+        last = sorted(self._slow.last or self._fast.last)
         processing, queue = self.processing, self.queue
         return TimingStatistics(
             processing.ewma_s,

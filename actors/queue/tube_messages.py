@@ -6,7 +6,7 @@ refusal is a reply whose value is an error; `NoSuchJobError` covers every job th
 not in the state the request needs. Source: docs/semantics.md section 4.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from etcdq.actors.message import Address
 from etcdq.actors.queue.messages import JobState, JobView, Message, Put, Tags
@@ -57,10 +57,6 @@ class Reserver:
     def __init__(self, connection: int) -> None:
         self.connection = connection
         self.identity = f"connection {connection}"
-
-    def let_go(self, job: Any) -> None:
-        """Take `job` out of its hands."""
-        job.holder = None
 
 
 class Claim(Message, frozen=True, gc=False):

@@ -15,11 +15,12 @@ from etcdq.actors.worker.messages import ReserveMode
 Offer = tuple[bytes, int, Face]
 """A queue that has a job, the weight it is watched with, and what it shows."""
 
+Choice = tuple[bytes, Head | None]
+"""The queue to claim from, and how far back its job may stand."""
 
-def choose(
-    offers: Iterable[Offer], mode: ReserveMode, draw: Callable[[], float]
-) -> tuple[bytes, Head | None] | None:
-    """Return the queue to claim from, and how far back its job may stand; None for no queue.
+
+def choose(offers: Iterable[Offer], mode: ReserveMode, draw: Callable[[], float]) -> Choice | None:
+    """Return what to claim; None if no queue has a job.
 
     Args:
         offers: the queues that have a job, in the order in which they are watched.
@@ -39,9 +40,7 @@ def choose(
     return None if best is None else (best, second)
 
 
-def _draw(
-    offers: list[Offer], mode: ReserveMode, draw: Callable[[], float]
-) -> tuple[bytes, Head | None] | None:
+def _draw(offers: list[Offer], mode: ReserveMode, draw: Callable[[], float]) -> Choice | None:
     if not offers:
         return None
     weights = [_weight(weight, face, mode) for _, weight, face in offers]

@@ -11,7 +11,6 @@ While a reserve is not answered, whatever comes behind it waits here, in order.
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import islice, takewhile
 from typing import Any, ClassVar
 
 from etcdq.actors import limits
@@ -34,7 +33,7 @@ from etcdq.actors.queue.tube_messages import (
     Wait,
 )
 from etcdq.actors.worker import messages as w
-from etcdq.actors.worker.choice import Offer, choose
+from etcdq.actors.worker.choice import Choice, Offer, choose
 from etcdq.actors.worker.holdings import Holdings
 
 
@@ -127,7 +126,7 @@ class WorkerCore:
         """See whether the time of a reserve is over, or its connection is about to lose a job."""
         if self._left:
             return [Stop()]
-        if now_s < self.next_deadline_s():
+        if not self._waits or now_s < self.next_deadline_s():
             return []
         self._time_up = True
         return [Tell(self._address.handle, w.TimeUp())]
@@ -173,10 +172,6 @@ class WorkerCore:
             return []
         return self._begin(message, now_s)
 
-    def _reserves(self, message: w.Reserves, now_s: float) -> list[Effect]:
-        self._parked.extend(message.row)
-        return []
-
     def _then(self, message: w.Then, now_s: float) -> list[Effect]:
         self._parked.append(message)
         return []
@@ -218,12 +213,21 @@ class WorkerCore:
 
     def _look(self, now_s: float) -> list[Effect]:
         """Claim from the best of the watched queues; answer or wait if none has a job."""
-        chosen = choose(self._offers(now_s), self._mode, self._draw)
+        chosen = self._choose(now_s)
         if chosen is None:
             return self._find_nothing(now_s)
         queue, limit = chosen
         self._claiming = True
         return [self._tell(queue, Claim(self._address, self._reserver, limit, self._count()))]
+
+    def _choose(self, now_s: float) -> Choice | None:
+        if len(self._watching) != 1:
+            return choose(self._offers(now_s), self._mode, self._draw)
+        (tube,) = self._watching  # most clients watch one: there is nothing to compare
+        face = self._context.face(tube, now_s)
+        if face is None or face.connection not in (0, self._reserver.connection):
+            return None
+        return tube, None
 
     def _count(self) -> int:
         """Return how many jobs to claim at once: for all reserves that stand here in a row."""
@@ -231,10 +235,14 @@ class WorkerCore:
             return 1  # each is drawn anew
         current = self._current
         if type(current) is w.ReserveBatch:
-            count: int = current.count - len(self._grants)
-            return count
-        row = takewhile(_is_reserve, self._parked)
-        return 1 + sum(1 for _ in islice(row, limits.RESERVES_AT_ONCE_MAX))
+            missing: int = current.count - len(self._grants)
+            return missing
+        count: int = current.count
+        for message in self._parked:
+            if type(message) is not w.Reserve or count >= limits.RESERVES_AT_ONCE_MAX:
+                break
+            count += message.count
+        return min(count, limits.RESERVES_AT_ONCE_MAX)
 
     def _offers(self, now_s: float) -> Iterator[Offer]:
         face_of = self._context.face
@@ -279,10 +287,13 @@ class WorkerCore:
         if not grants:
             return self._look(now_s)
         effects: list[Effect] = []
-        for one in grants[:-1]:  # those behind it in the row have theirs, too
-            effects.append(Reply(self._current.to, w.Reserved((one,))))
-            self._current = self._parked.popleft()
-        return effects + self._answer(w.Reserved(grants[-1:]))
+        while True:
+            answered = grants[: self._current.count]
+            grants = grants[len(answered) :]
+            if not grants:
+                return effects + self._answer(w.Reserved(answered), len(answered))
+            effects.append(Reply(self._current.to, w.Reserved(answered)))
+            self._current = self._parked.popleft()  # those behind it in the row have theirs, too
 
     def _invited(self, message: Invite, now_s: float) -> list[Effect]:
         if not self._waits:
@@ -294,10 +305,14 @@ class WorkerCore:
     def _time_is_up(self, message: w.TimeUp, now_s: float) -> list[Effect]:
         return self._look(now_s) if self._waits and not self._claiming else []
 
-    def _answer(self, value: Any) -> list[Effect]:
-        """Answer the reserve."""
+    def _answer(self, value: Any, count: int = 1) -> list[Effect]:
+        """Answer the reserve, or so many of the row."""
         effects = self._forget() if self._waits else []
-        effects.append(Reply(self._current.to, value))
+        current = self._current
+        effects.append(Reply(current.to, value))
+        if type(current) is w.Reserve and current.count > count:
+            to = Address(current.to.handle, current.to.tag + count)
+            self._parked.appendleft(w.Reserve(to, current.timeout_s, current.count - count))
         self._current = None
         self._claiming = False
         self._grants = []
@@ -348,7 +363,6 @@ class WorkerCore:
         w.IgnoreTube: _ignore,
         w.SetMode: _set_mode,
         w.Reserve: _reserve,
-        w.Reserves: _reserves,
         w.ReserveBatch: _reserve,
         w.ReserveThis: _reserve,
         w.Then: _then,
@@ -359,10 +373,6 @@ class WorkerCore:
         Granted: _granted,
         Invite: _invited,
     }
-
-
-def _is_reserve(message: Any) -> bool:
-    return type(message) is w.Reserve
 
 
 def _no_job(job_id: int) -> NoSuchJobError:

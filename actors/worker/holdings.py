@@ -40,9 +40,11 @@ class Holdings:
 
     def add(self, grants: Iterable[Grant], queue: bytes) -> None:
         """Take in what a queue granted."""
-        job_ids = [grant.job_id for grant in grants]
-        self._queues.update(dict.fromkeys(job_ids, queue))
-        self._fresh += job_ids
+        queues, fresh = self._queues, self._fresh
+        for grant in grants:
+            job_id = grant.job_id
+            queues[job_id] = queue
+            fresh.append(job_id)
         if len(self._fresh) + len(self._dues) > self._many:
             self._forget_gone()
             self._many = 2 * len(self._queues) + limits.HELD_GONE_MAX

@@ -43,17 +43,14 @@ class SetMode(Message, frozen=True, gc=False):
 class Reserve(Message, frozen=True, gc=False):
     """Reserve a job of the watched queues. Replies `Reserved`, `TimedOut` or `DeadlineSoon`.
 
-    `timeout_s` None waits for ever, 0 not at all.
+    `timeout_s` None waits for ever, 0 not at all. `count`: so many reserves, one behind the other,
+    whose tags rise by one. A reply `Reserved` with several jobs answers as many of them, from its
+    tag on; any other answers one.
     """
 
     to: Address
     timeout_s: float | None = None
-
-
-class Reserves(Message, frozen=True, gc=False):
-    """Several reserves, one behind the other. Each has its reply."""
-
-    row: tuple[Reserve, ...]
+    count: int = 1
 
 
 class ReserveBatch(Message, frozen=True, gc=False):

@@ -9,7 +9,7 @@ from typing import Any
 
 from etcdq.actors.errors import EtcdqError
 from etcdq.actors.queue.messages import Inserted
-from etcdq.actors.queue.tube_messages import Done, Duplicate, JobsDeleted
+from etcdq.actors.queue.tube_messages import Done, Duplicate, Grant, JobsDeleted
 from etcdq.actors.worker.messages import DeadlineSoon, Reserved, TimedOut
 from etcdq.server.beanstalk import replies
 from etcdq.server.beanstalk.door import Dialect
@@ -47,6 +47,11 @@ def reserve(value: Any) -> bytes:
         grant = value.grants[0]
         return replies.reserved(grant.job_id, grant.body)
     return _NO_JOB.get(type(value)) or reply_of(value)
+
+
+def reserve_row(grants: tuple[Grant, ...]) -> bytes:
+    """Several reserves that are answered together."""
+    return b"".join([replies.reserved(grant.job_id, grant.body) for grant in grants])
 
 
 def last_reserve(value: Any) -> bytes:

@@ -5,6 +5,7 @@ uses, which it watches) changes the session at once, and is told to the queues i
 """
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from etcdq.actors.message import Address, Handle
@@ -66,14 +67,10 @@ def _reserves(session: "Session", row: list[Any]) -> None:
     session.given[row[0].name] += len(row)
     if not session.is_worker:
         session.become_worker()
-    handle, tag = session.handle, session.next_tag
-    reserves = tuple(
-        [
-            worker.Reserve(Address(handle, place), command.timeout_s)
-            for place, command in enumerate(row, tag)
-        ]
-    )
-    session.ask_worker(worker.Reserves(reserves), answering.reserve, len(row))
+    for command, same in groupby(row):
+        count = len(list(same))
+        to = Address(session.handle, session.next_tag)
+        session.ask_worker(worker.Reserve(to, command.timeout_s, count), answering.reserve, count)
 
 
 def _reserve_job(session: "Session", command: commands.ReserveJob) -> None:
@@ -157,7 +154,7 @@ def _delete(session: "Session", command: commands.Delete) -> None:
 
 def _deletes(session: "Session", row: list[commands.Delete]) -> None:
     job_ids = [command.job_id for command in row]
-    queues = set(map(session.door.queue_of, job_ids))
+    queues = session.door.queues_of(job_ids)
     name = queues.pop()
     if name is None or queues:  # of several queues, or not there yet
         for command in row:

@@ -89,7 +89,8 @@ class BeanstalkDoor:
     Args:
         queue: the handle of a queue by name; creates nothing.
         job: a handle that reaches the queue that has the job.
-        queue_of: the queue that has the job at this moment, None if there is none.
+        queue_of: the queue that has the job at this moment, None if there is none; `queues_of` the
+            set of those of several jobs.
         worker: the handle of a connection's worker, by the connection's number.
         tubes: names of living tubes that this door can say, in the order of `list-tubes`.
         totals, facts: a snapshot.
@@ -103,6 +104,7 @@ class BeanstalkDoor:
     queue: Callable[[bytes], Handle]
     job: Callable[[int], Handle]
     queue_of: Callable[[int], bytes | None]
+    queues_of: Callable[[list[int]], set[bytes | None]]
     worker: Callable[[int], Handle]
     tubes: Callable[[], list[bytes]]
     totals: Callable[[], NodeTotals]

@@ -115,7 +115,9 @@ class Parser:
                 continue
             read = known.get(line)
             if read is None:
-                read = self._read(line)
+                read = self._read_line(line)
+                if type(read) in _REPEATED:
+                    self._remember(line, read)
             if not isinstance(read, PutHead):
                 out.append(read)
                 if type(read) is Quit:
@@ -134,16 +136,14 @@ class Parser:
             else:
                 pos = self._begin_body(read, data, pos, out)
 
-    def _read(self, line: bytes) -> Line:
-        read = self._read_line(line)
-        if type(read) not in _REPEATED or len(line) > _KNOWN_LINE_BYTES_MAX:
-            return read
+    def _remember(self, line: bytes, read: Line) -> None:
+        if len(line) > _KNOWN_LINE_BYTES_MAX:
+            return
         if isinstance(read, PutHead) and read.tags is not None:
-            return read
+            return
         if len(self._known) >= limits.COMMAND_LINES_MAX:
             self._known.clear()
         self._known[line] = read
-        return read
 
     def _take_unfinished(self, data: bytes, pos: int, out: list[Received]) -> int:
         """Take a line whose end is not in sight; return where to go on."""

@@ -27,7 +27,7 @@ from etcdq.actors.core import NEVER_S
 from etcdq.actors.effect import Reply
 from etcdq.actors.message import Address, Handle
 from etcdq.actors.queue.tube_messages import Refer
-from etcdq.actors.worker.messages import HangUp, Leave, Then, WatchTube
+from etcdq.actors.worker.messages import HangUp, Leave, Reserved, Then, WatchTube
 from etcdq.server.beanstalk import answering
 from etcdq.server.beanstalk.answering import Answer
 from etcdq.server.beanstalk.asking import ASKING, ROWS
@@ -35,6 +35,8 @@ from etcdq.server.beanstalk.door import BeanstalkDoor
 from etcdq.server.beanstalk.parser import Parser
 
 DEFAULT_TUBE = b"default"
+
+_NONE: Iterator[Any] = iter(())
 
 _OUTPUT_BYTES_MAX = limits.BACKLOG_BYTES_MAX
 
@@ -96,12 +98,16 @@ class Session:
         if self._closing:
             return
         commands = self._parser.receive(data)
-        self._look_at_progress(bool(commands), len(data), now_s)
+        if self._parser.begun or self._progress_deadline_s != NEVER_S:
+            self._look_at_progress(bool(commands), len(data), now_s)
         self._unanswered_bytes = self._unanswered_bytes + len(data) if self._pending else 0
-        if self._held is None:
-            self._take(iter(commands))
-        else:
+        if self._held is not None:
             self._held += commands
+        elif len(commands) == 1:  # nothing stands behind it
+            self._commands = _NONE
+            ASKING[type(commands[0])](self, commands[0])
+        else:
+            self._take(iter(commands))
 
     def hear(self, replies: Iterable[Reply]) -> None:
         """Take answers of actors."""
@@ -112,13 +118,16 @@ class Session:
                 self._keep(tag - self._first_tag, reply.value)
                 continue
             answer: Any = pending[0]
-            data = answer(reply.value)
-            if data is None:
-                continue
-            pending.popleft()
-            self._first_tag = tag + 1
-            output.append(data)
-            self._output_bytes += len(data)
+            if answer is answering.reserve and _is_row(reply.value):
+                self._hear_row(reply.value)
+            else:
+                data = answer(reply.value)
+                if data is None:
+                    continue
+                pending.popleft()
+                self._first_tag = tag + 1
+                output.append(data)
+                self._output_bytes += len(data)
             if self._early:
                 self._advance()
             if self._held is not None:
@@ -292,6 +301,9 @@ class Session:
     def _keep(self, place: int, value: Any) -> None:
         """Remember an answer whose turn has not come, or for which there is no room."""
         answer: Any = self._pending[place]
+        if answer is answering.reserve and _is_row(value):
+            self._keep_row(place, value)
+            return
         if type(answer) is answering.DeletedBatch:
             data = answer(value)
             if data is None:
@@ -300,6 +312,24 @@ class Session:
         else:
             self._pending[place] = (answer, value)
         self._early += 1
+
+    def _hear_row(self, value: Reserved) -> None:
+        """Say several jobs at once, unless they are large: then one by one, as there is room."""
+        grants = value.grants
+        if sum([len(grant.body) for grant in grants]) > limits.WRITE_PIECE_BYTES:
+            self._keep_row(0, value)
+            return
+        for _ in grants:
+            self._pending.popleft()
+        self._first_tag += len(grants)
+        data = answering.reserve_row(grants)
+        self._output.append(data)
+        self._output_bytes += len(data)
+
+    def _keep_row(self, place: int, value: Reserved) -> None:
+        for here, grant in enumerate(value.grants, place):
+            self._pending[here] = (answering.reserve, Reserved((grant,)))
+        self._early += len(value.grants)
 
     def _advance(self) -> None:
         """Take from the head of the line what is answered, as long as there is room."""
@@ -334,3 +364,8 @@ class Session:
         self._progress_bytes = 0
         if self._parser.begun:
             self._progress_deadline_s = now_s + limits.BEANSTALK_PROGRESS_TIMEOUT_S
+
+
+def _is_row(value: Any) -> bool:
+    """Return whether a reply to a reserve answers those behind it as well."""
+    return type(value) is Reserved and len(value.grants) > 1

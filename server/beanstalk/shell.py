@@ -9,6 +9,7 @@ from typing import Any
 import trio
 
 from etcdq.actors import limits
+from etcdq.actors.core import NEVER_S
 from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import WriteLog, log_nowhere
 from etcdq.actors.turns import Seat
@@ -72,13 +73,14 @@ class SessionShell:
     async def _read(self) -> None:
         session = self.session
         while not session.finished:
-            data = await self._bytes.receive()
+            data = await self._bytes.receive(alone=self._seat.alone)
             if not data:
                 self._peer_is_silent = True
                 session.hang_up()
                 break
             self._turns.take(self._seat, data)
-            self._flush()
+            if session.has_output:  # it answers some commands by itself
+                self._flush()
             self._set_alarm()
             if not self._may_read():
                 await self._wait_room()
@@ -123,7 +125,7 @@ class SessionShell:
 
     def _set_alarm(self) -> None:
         deadline_s = self.session.next_deadline_s()
-        if deadline_s < self._alarm.deadline:
+        if deadline_s != NEVER_S and deadline_s < self._alarm.deadline:
             self._alarm.deadline = deadline_s
 
     def _is_over(self) -> bool:

@@ -76,7 +76,7 @@ class SessionShell:
     async def _read(self) -> None:
         session = self.session
         while not session.transport.closing:
-            data = await self._bytes.receive()
+            data = await self._bytes.receive(alone=self._seat.alone)
             if not data:
                 self._peer_left = True
                 self.mailbox.wake()

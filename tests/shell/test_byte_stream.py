@@ -1,11 +1,14 @@
 """What lies under a session: sockets without a wasted system call, and any other Trio stream."""
 
+import os
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 import trio
 from trio.testing import memory_stream_pair
 
+from etcdq.actors import limits
 from etcdq.server.byte_stream import SocketByteStream, TrioByteStream, byte_stream_of
 
 
@@ -90,6 +93,82 @@ async def test_socket_that_broke(sockets: tuple[trio.SocketStream, trio.SocketSt
         end.write_now(b"x")
     with pytest.raises(trio.BrokenResourceError):
         await end.write_some(b"x")
+
+
+# a peer that asks one thing at a time -------------------------------------------------------
+
+
+class Talk:
+    """One that asks and is answered, over a socket that passes bytes on at once."""
+
+    def __init__(self, ours: trio.SocketStream, theirs: trio.SocketStream) -> None:
+        self.end = SocketByteStream(ours)
+        self._theirs = theirs
+
+    def ask(self) -> None:
+        """Let the peer send something."""
+        os.write(self._theirs.socket.fileno(), b"more")
+
+    async def slept(self, *, alone: bool = True, answered: bool = True, asked: bool = True) -> bool:
+        """Let the peer be answered and ask; return whether others had a turn before it is read."""
+        if answered:
+            assert self.end.write_now(b"x") == 1
+        if asked:
+            self.ask()
+        try:
+            with trio.testing.assert_no_checkpoints():
+                assert await self.end.receive(alone=alone) == b"more"
+        except AssertionError:
+            return True
+        return False
+
+
+@pytest.fixture
+async def talk(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Talk]:
+    """One whose peer counts as quick, however slow this machine is."""
+    monkeypatch.setattr(limits, "QUICK_PEER_S", 60.0)
+    ours, theirs = (trio.SocketStream(one) for one in trio.socket.socketpair())
+    async with ours, theirs:
+        yield Talk(ours, theirs)
+
+
+async def test_a_quick_peer_is_looked_out_for(talk: Talk) -> None:
+    """Once it is known as quick; but now and then others have their turn."""
+    row = 1 + limits.LOOKS_IN_A_ROW_MAX
+    assert [await talk.slept() for _ in range(3 * row)] == 3 * ([True] + [False] * (row - 1))
+
+
+async def test_others_come_before_it(talk: Talk) -> None:
+    """While anybody else has something to do, nobody is looked out for."""
+    assert await talk.slept()
+    assert await talk.slept(alone=False)
+    assert not await talk.slept()
+
+
+async def test_who_was_not_answered_is_not_expected(talk: Talk) -> None:
+    """What it sent last is answered later, or has no answer: it may be long till it speaks."""
+    assert await talk.slept()
+    assert await talk.slept(answered=False)
+    assert not await talk.slept()
+
+
+async def test_who_is_slow_is_not_looked_out_for(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who lets us sleep for long would do so again."""
+    monkeypatch.setattr(limits, "QUICK_PEER_S", 0.0)
+    assert [await talk.slept() for _ in range(3)] == [True] * 3
+
+
+async def test_looks_in_vain_end(talk: Talk) -> None:
+    """We sleep then, and for the next packets too; the peer may need the CPU that we run on."""
+    assert await talk.slept()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(talk.slept, asked=False))
+        await trio.testing.wait_all_tasks_blocked()
+        talk.ask()
+    rest = limits.LOOKS_REST
+    assert [await talk.slept() for _ in range(rest + 1)] == [True] * rest + [False]
 
 
 async def test_stream() -> None:

@@ -222,10 +222,12 @@ async def test_sessions_that_are_busy_at_once_share_a_turn(autojump_clock: trio.
             world.turns.take(seat, b"")
         # The first could not know that others come; they could.
         assert [heard for _, _, heard in seats] == [["first"], [], []]
+        assert [seat.alone for seat, _, _ in seats] == [True, False, False]
         await wait_all_tasks_blocked()
         assert [heard for _, _, heard in seats] == [["first"], ["second"], ["third"]]
         world.turns.take(seats[2][0], b"")
         assert seats[2][2] == ["third", "third"]
+        assert seats[2][0].alone
         nursery.cancel_scope.cancel()
 
 

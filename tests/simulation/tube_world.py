@@ -167,9 +167,7 @@ class TubeWorld:
             return
         timeout_s = self.random.choice((None, 0.0, 1.0))
         row = [client.question("reserve") for _ in range(self.random.choice((2, 4)))]
-        client._by_worker += row
-        reserves = tuple(w.Reserve(Address(asked, None), timeout_s) for asked in row)
-        self.book.tell(client.key, w.Reserves(reserves))
+        client.reserve_row(row, timeout_s)
 
     def delete_all(self) -> None:
         """A connection deletes all that it has of a tube, and more."""

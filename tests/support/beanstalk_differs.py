@@ -28,7 +28,7 @@ KEPT_AWAY = [
     " anyone waits, packets hold one command, `kick` is for one job, and who goes holds at most"
     " one.",
     "It counts a command behind a reserve that waits when it comes to it, we when we have read it:"
-    " `stats` is not asked while anything is behind a reserve that waits.",
+    " `stats` is not asked while anything is behind a reserve that waits, nor behind one itself.",
     "It numbers and counts a put when it has read its line, we when the job is whole: no packet"
     " ends between the two with others before the rest.",
     "Whether it does what is behind a reserve that waits when its client has closed the connection"

@@ -61,6 +61,7 @@ class BeanstalkHost:
         self.door = BeanstalkDoor(
             queue=self.handle,
             queue_of=self.queues.get,
+            queues_of=lambda job_ids: set(map(self.queues.get, job_ids)),
             job=self.handle,
             worker=lambda connection: self.handle(WORKER),
             tubes=lambda: self.tubes,

@@ -246,8 +246,12 @@ class Play:
             line = "kick 1"
         if line.startswith("quit") and known.any_waits and len(known.held[who]) > 1:
             return Command("list-tube-used")
-        if line == "stats" and any(len(asked) > 1 for asked in known.asked.values()):
-            line = "list-tubes"
+        if line == "stats":
+            before = (*known.asked[who], *step.commands)
+            if any(each.may_wait for each in before) or any(
+                len(asked) > 1 for asked in known.asked.values()
+            ):
+                line = "list-tubes"
         return Command(line, command.body, command.replies)
 
     async def _listen(self) -> None:

@@ -1,9 +1,11 @@
 """Who asks the queues and workers of a `TubeBook`: beanstalk connections, and watches."""
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from etcdq.actors.effect import Reply
 from etcdq.actors.message import Address
 from etcdq.actors.queue import messages as m
 from etcdq.actors.queue import tube_messages as t
@@ -55,6 +57,25 @@ class Asked:
     def job_ids(self) -> list[int]:
         """The jobs that were reserved."""
         return [grant.job_id for grant in self.value.grants]
+
+
+class Row:
+    """Reserves that are asked together; each hears its own answer."""
+
+    def __init__(self, asked: Sequence[Asked]) -> None:
+        self._asked = asked
+        self._answered = 0
+
+    def post(self, reply: Reply) -> None:
+        """Take the answer of the next, or of several."""
+        assert reply.to.tag == self._answered, "a row is answered in order"
+        value = reply.value
+        values = [value]
+        if type(value) is w.Reserved:
+            values = [w.Reserved((grant,)) for grant in value.grants]
+        for one in values:
+            self._asked[self._answered].post(Reply(reply.to, one))
+            self._answered += 1
 
 
 class Connection:
@@ -121,6 +142,11 @@ class Connection:
     def reserve(self, timeout_s: float | None = None) -> Asked:
         """Reserve a job."""
         return self._ask_worker(w.Reserve, timeout_s)
+
+    def reserve_row(self, row: Sequence[Asked], timeout_s: float | None = None) -> None:
+        """Reserve as many jobs, each by a reserve of its own, and all of them asked at once."""
+        self._by_worker += row
+        self.book.tell(self.key, w.Reserve(Address(Row(row), 0), timeout_s, len(row)))
 
     def reserve_batch(self, count: int) -> Asked:
         """Reserve jobs that are there."""

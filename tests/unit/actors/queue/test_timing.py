@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from etcdq.actors import limits
 from etcdq.actors.queue.messages import TimingStatistics
-from etcdq.actors.queue.timing import Average, Spread, Timing
+from etcdq.actors.queue.timing import Recent, Spread, Timing
 
 TIMES_S = st.lists(st.floats(0.0, 1e6), min_size=1, max_size=30)
 
@@ -27,14 +27,14 @@ def test_nothing_has_happened() -> None:
 
 def test_first_sample_is_the_average() -> None:
     """The first sample is not averaged with a 0 that nobody measured."""
-    average = Average()
+    average = Recent()
     average.add(4.0)
     assert (average.ewma_s, average.samples) == (4.0, 1)
 
 
 def test_later_samples_weigh_a_tenth() -> None:
     """Each further sample moves the average by a tenth of the way."""
-    average = Average()
+    average = Recent()
     for value_s in (4.0, 14.0, 5.0):
         average.add(value_s)
     assert average.samples == 3

@@ -242,8 +242,8 @@ def test_reserves_in_a_row() -> None:
     host = BeanstalkHost()
     host.receive(b"reserve\r\n" * 2 + b"reserve-with-timeout 5\r\n" * 2)
     first, second = (message for _, message in host.take())
-    assert first == worker.Reserves((worker.Reserve(host.to(0)), worker.Reserve(host.to(1))))
-    assert [(one.to, one.timeout_s) for one in second.row] == [(host.to(2), 5), (host.to(3), 5)]
+    assert first == worker.Reserve(host.to(0), None, 2)
+    assert second == worker.Reserve(host.to(2), 5, 2)
     assert host.reply(1, worker.TimedOut()) == b""
     assert host.reply(0, worker.Reserved(GRANTS[:1])) == b"RESERVED 5 4\r\nfive\r\nTIMED_OUT\r\n"
 
