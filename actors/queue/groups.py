@@ -8,8 +8,8 @@ so it completes groups as any delete does. A group is known exactly as long as i
 
 A held job may itself be a member of a group, which then cannot complete before the other one does:
 an edge from the one to the other. Groups whose edges come full circle wait for ever, until someone
-deletes or kicks one of the held jobs. The edges are counted as jobs are held and let go, and
-searched when somebody asks, at most so far as `limits` says.
+deletes one of the held jobs: no kick lets one go. The edges are counted as jobs are held and let
+go, and searched when somebody asks, at most so far as `limits` says.
 
 Source: docs/semantics.md section 4; tuber's README, "Job Groups".
 """
