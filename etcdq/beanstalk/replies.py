@@ -5,6 +5,7 @@ replies do. That is all this file knows: which reply fits which command is the c
 Source: beanstalkd doc/protocol.txt; tuber docs/protocol.md for the batch.
 """
 
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -21,6 +22,11 @@ BATCH_MAX: Final = 1000
 
 _CRLF: Final = b"\r\n"
 _WITH_JOB: Final = frozenset({"RESERVED", "FOUND"})
+
+# Replies in the form that nearly all have; the numbers are below every bound. What is of another
+# form, or not complete, is read word by word.
+_JOB: Final = re.compile(rb"RESERVED (\d{1,19}) (\d{1,9})\r\n").match
+_DOCUMENT: Final = re.compile(rb"OK (\d{1,9})\r\n").match
 
 
 class Reply(Struct, frozen=True, gc=False):
@@ -42,6 +48,14 @@ class Reply(Struct, frozen=True, gc=False):
         return _number(self.arguments[place], 2**64 - 1, self.word)
 
 
+_PLAIN: Final = {
+    word.encode() + _CRLF: Reply(word)
+    for word in ("DELETED", "TOUCHED", "RELEASED", "BURIED", "KICKED", "NOT_FOUND", "TIMED_OUT")
+}
+"""Replies of one word that come by thousands."""
+_PLAIN_LINE: Final = re.compile(b"|".join(_PLAIN)).match
+
+
 class ReplyReader:
     """Reads the replies of one connection, in any segmentation.
 
@@ -49,10 +63,11 @@ class ReplyReader:
     nothing that follows means anything: close the connection.
     """
 
-    __slots__ = ("_batch_left", "_buffer", "_head", "_jobs", "_size")
+    __slots__ = ("_at", "_batch_left", "_buffer", "_head", "_jobs", "_size")
 
     def __init__(self) -> None:
         self._buffer = bytearray()
+        self._at = 0  # up to here it is read
         self._head: list[str] = []  # the words of a line whose body is not complete yet
         self._size = 0
         self._batch_left = 0
@@ -60,6 +75,9 @@ class ReplyReader:
 
     def feed(self, data: bytes | bytearray) -> None:
         """Take bytes as they came."""
+        if self._at:
+            del self._buffer[: self._at]
+            self._at = 0
         self._buffer += data
 
     def next_reply(self) -> Reply | None:
@@ -68,7 +86,11 @@ class ReplyReader:
         Raises:
             RemoteProtocolError: these bytes are no reply.
         """
-        while self._head or self._read_line():
+        while True:
+            if not self._head:
+                reply = self._next_usual()
+                if reply is not None or not self._read_line():
+                    return reply
             word, *arguments = self._head
             if word in _WITH_JOB or word == "OK":
                 body = self._take_body()
@@ -82,20 +104,54 @@ class ReplyReader:
             self._head = []
             if reply is not None:
                 return reply
-        return None
+
+    def _next_usual(self) -> Reply | None:
+        """Return the next reply if it is of a usual form, and complete."""
+        if self._batch_left:
+            self._take_jobs()
+            return None if self._batch_left else self._end_batch()
+        buffer, at = self._buffer, self._at
+        found = _DOCUMENT(buffer, at)
+        if found is None:
+            plain = _PLAIN_LINE(buffer, at)
+            if plain is None:
+                return None
+            self._at = plain.end()
+            return _PLAIN[plain[0]]
+        start = found.end()
+        end = start + int(found[1])
+        if not buffer.startswith(_CRLF, end):
+            return None
+        self._at = end + len(_CRLF)
+        return Reply("OK", (found[1].decode(),), bytes(buffer[start:end]))
+
+    def _take_jobs(self) -> None:
+        """Take the jobs of a batch that are complete."""
+        buffer, at, left, jobs = self._buffer, self._at, self._batch_left, self._jobs
+        while left and (found := _JOB(buffer, at)) is not None:
+            number, size = found.groups()
+            start = found.end()
+            end = start + int(size)
+            if not buffer.startswith(_CRLF, end):
+                break
+            jobs.append(Job(int(number), bytes(buffer[start:end])))
+            at = end + len(_CRLF)
+            left -= 1
+        self._at, self._batch_left = at, left
 
     def _read_line(self) -> bool:
         """Take a line, if there is a whole one, as the head of what comes."""
-        end = self._buffer.find(_CRLF, 0, LINE_BYTES_MAX + len(_CRLF))
+        start = self._at
+        end = self._buffer.find(_CRLF, start, start + LINE_BYTES_MAX + len(_CRLF))
         if end < 0:
-            if len(self._buffer) > LINE_BYTES_MAX + 1:
+            if len(self._buffer) - start > LINE_BYTES_MAX + 1:
                 raise RemoteProtocolError(f"a line is longer than {LINE_BYTES_MAX} bytes")
             return False
         try:
-            words = self._buffer[:end].decode().split(" ")
+            words = self._buffer[start:end].decode().split(" ")
         except UnicodeDecodeError:
             raise RemoteProtocolError("a line is not text") from None
-        del self._buffer[: end + len(_CRLF)]
+        self._at = end + len(_CRLF)
         word = words[0]
         if not word.replace("_", "").isalpha() or not word.isupper():
             raise RemoteProtocolError(f"{' '.join(words)[:80]!r} is no reply of a beanstalk server")
@@ -107,14 +163,15 @@ class ReplyReader:
         return True
 
     def _take_body(self) -> bytes | None:
-        buffer, size = self._buffer, self._size
-        if len(buffer) < size + len(_CRLF):
+        buffer, start = self._buffer, self._at
+        end = start + self._size
+        if len(buffer) < end + len(_CRLF):
             return None
-        if buffer[size : size + len(_CRLF)] != _CRLF:
+        if not buffer.startswith(_CRLF, end):
             raise RemoteProtocolError("a body is not as long as was said")
         with memoryview(buffer) as view:
-            body = bytes(view[:size])
-        del buffer[: size + len(_CRLF)]
+            body = bytes(view[start:end])
+        self._at = end + len(_CRLF)
         return body
 
     def _with_body(self, word: str, arguments: list[str], body: bytes) -> Reply | None:
