@@ -1,46 +1,33 @@
 """`etcdq worker`: run an application's consumers."""
 
-import logging
-import random
 import sys
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
-import structlog
-import trio
 
 from etcdq.cli.beanstalk import address_option
-from etcdq.endpoint import Endpoint, read_authority
+from etcdq.endpoint import Endpoint
 from etcdq.errors import InvalidArgumentError
+from etcdq.worker.consumer import TubeConsumer
+from etcdq.worker.launch import Launch, read_probe, read_seconds, set_up_logs
 from etcdq.worker.link import Server
-from etcdq.worker.parent import Parent
-from etcdq.worker.process import WorkerProcess
 from etcdq.worker.roles import ALL, load_consumers
 
-_UNITS = {"s": 1, "m": 60, "h": 3600}
+T = TypeVar("T")
 
 
-def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
-    """Read a time: 30, 30s, 5m or 1h."""
-    unit = _UNITS.get(value[-1:])
-    try:
-        seconds = float(value[:-1] if unit else value) * (unit or 1)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise click.BadParameter(f"{value!r} is no time such as 30s, 5m or 1h")
-    return seconds
+def _read(reader: Callable[[str], T]) -> Callable[..., T | None]:
+    """Make what reads the value of an option, and tells what is wrong with it."""
 
+    def callback(ctx: click.Context, param: click.Parameter, value: str | None) -> T | None:
+        try:
+            return None if value is None else reader(value)
+        except InvalidArgumentError as error:
+            raise click.BadParameter(error.text) from error
 
-def _endpoint(ctx: click.Context, param: click.Parameter, value: str | None) -> Endpoint | None:
-    """Read PORT or HOST:PORT."""
-    if value is None:
-        return None
-    endpoint = read_authority(f"127.0.0.1:{value}" if value.isdecimal() else value, 0)
-    if endpoint is None:
-        raise click.BadParameter(f"{value!r} is not of the form PORT or HOST:PORT")
-    return endpoint
+    return callback
 
 
 @click.command()
@@ -58,7 +45,7 @@ def _endpoint(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     "grace_s",
     default="30s",
     show_default=True,
-    callback=_seconds,
+    callback=_read(read_seconds),
     help="How long what runs may take to end when the worker stops.",
 )
 @click.option(
@@ -69,7 +56,7 @@ def _endpoint(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 @click.option(
     "--health",
     metavar="[HOST:]PORT",
-    callback=_endpoint,
+    callback=_read(read_probe),
     help="Answer probes there: /live, /ready and /metrics; each further process, one port higher."
     "  [default: nowhere]",
 )
@@ -99,48 +86,24 @@ def worker(
     or the worker failed, 2 wrong usage, 3 a process kept dying, 4 the grace was over before all
     had finished, 130 or 143 a second signal (SIGINT, SIGTERM).
     """
-    _set_up_logs()
+    set_up_logs()
+    launch = Launch(
+        processes=processes,
+        grace_s=grace_s,
+        connect_tries=connect_tries,
+        health=health,
+        reload=reload,
+        child=child,
+    )
+
+    def load() -> list[TubeConsumer]:
+        sys.path.insert(0, str(Path.cwd()))
+        return load_consumers(module, role, Path.cwd())
+
     try:
         server = Server(address)
-        if processes > 1 or reload:
-            options = ["--role", role, "--grace", f"{grace_s}", "--addr", str(server.endpoint)]
-            if connect_tries is not None:
-                options += ["--connect-tries", str(connect_tries)]
-            command = partial(_child, [*options, "--", module], health)
-            watched = Path.cwd() if reload else None
-            parent = Parent(command, processes, grace_s, random.Random(), watched)
-            return trio.run(parent.run)
-        sys.path.insert(0, str(Path.cwd()))
-        consumers = load_consumers(module, role, Path.cwd())
+        options = ["--role", role, "--addr", str(server.endpoint)]
+        command = [sys.executable, "-m", "etcdq", "worker"]
+        return launch.run(load, server, lambda flags: [*command, *flags, *options, "--", module])
     except InvalidArgumentError as error:
         raise click.UsageError(error.text, click.get_current_context()) from error
-    process = WorkerProcess(consumers, server, grace_s, connect_tries, health)
-
-    async def run() -> int:
-        return await process.run(parent=child)
-
-    return trio.run(run)
-
-
-def _child(options: list[str], health: Endpoint | None, place: int) -> list[str]:
-    """Return the command of the child at a place."""
-    probes: list[str] = []
-    if health is not None:
-        probes = ["--health", str(Endpoint(health.host, health.port + place))]
-    return [sys.executable, "-m", "etcdq", "worker", "--child", *probes, *options]
-
-
-def _set_up_logs() -> None:
-    """Write a line for each event to the standard error; an application may have its own way."""
-    if structlog.is_configured():
-        return
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(default=str),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
-    )

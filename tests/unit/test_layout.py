@@ -53,6 +53,7 @@ WORKER_WORLD = {
     "etcdq/worker/control.py": {"trio"},
     "etcdq/worker/failure.py": {"random"},  # so here
     "etcdq/worker/job.py": {"trio"},  # the type of a clock
+    "etcdq/worker/launch.py": {"random", "trio"},
     "etcdq/worker/link.py": {"trio"},
     "etcdq/worker/parent.py": {"random", "signal", "subprocess", "trio"},
     "etcdq/worker/process.py": {"os", "random", "signal", "trio"},
@@ -68,6 +69,11 @@ SCHEDULE_WORLD = {
     "etcdq/schedule/scheduler.py": {"random", "time", "trio"},
     "etcdq/schedule/slots.py": {"datetime"},  # calendars; it asks no clock
     "etcdq/schedule/state.py": {"os"},
+}
+DJANGO_WORLD = {
+    "etcdq/django/backend.py": {"datetime"},  # until when a task is put off
+    "etcdq/django/consumer.py": {"os", "socket"},  # who ran a task
+    "etcdq/django/envelope.py": {"datetime"},  # the type
 }
 WITH_A_NODE = {"etcdq/embedded.py", "etcdq/cli/serve.py"}
 
@@ -216,6 +222,17 @@ def test_schedule_stands_on_worker_and_client(path: str) -> None:
     assert [module for module in ours if not module.startswith(shared)] == []
     world = {module.split(".")[0] for module in imports(path)} & WORLD
     assert world <= SCHEDULE_WORLD.get(path, set())
+
+
+@pytest.mark.parametrize("path", sources("etcdq/django"))
+def test_django_stands_on_worker_and_client(path: str) -> None:
+    """It imports of ours only itself and what it speaks by; the world, in few files."""
+    ours = {module for module in imports(path) if module.startswith("etcdq.")}
+    rooms = ("django", "worker", "beanstalk", "endpoint", "errors")
+    shared = tuple(f"etcdq.{room}" for room in rooms)
+    assert [module for module in ours if not module.startswith(shared)] == []
+    world = {module.split(".")[0] for module in imports(path)} & WORLD
+    assert world <= DJANGO_WORLD.get(path, set())
 
 
 @pytest.mark.parametrize("path", sources("actors", "server", "etcdq", "tests", "bench"))

@@ -35,7 +35,7 @@ def test_line_is_one_write(logs: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several processes share the standard error: their lines stay whole."""
     stream = Stream()
     monkeypatch.setattr(sys, "stderr", stream)
-    worker._set_up_logs()
+    worker.set_up_logs()
     structlog.get_logger().info("consumer stopped", done=3)
     (line,) = stream.writes
     assert line.endswith("\n")

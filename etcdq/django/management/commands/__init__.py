@@ -1,0 +1,1 @@
+"""The commands, each by the name of its file."""

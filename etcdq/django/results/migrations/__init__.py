@@ -1,0 +1,1 @@
+"""Of the table of results."""
