@@ -70,7 +70,7 @@ class Connection:
         self._stream = stream
         self._reader = ReplyReader()
         self._unwritten: dict[_Ask, None] = {}
-        self._due: deque[_Ask] = deque()  # one entry for each reply that is to come
+        self._due: deque[_Ask] = deque()  # written, and not all replies are here
         self._wake = trio.Event()
         self._end: Callable[[type[EtcdqError]], EtcdqError] | None = None
 
@@ -151,8 +151,7 @@ class Connection:
             self._wake = trio.Event()
             asks = list(self._unwritten)
             self._unwritten.clear()
-            for ask in asks:
-                self._due.extend([ask] * len(ask.commands))
+            self._due.extend(asks)
             data = b"".join([command for ask in asks for command in ask.commands])
             try:
                 await self._stream.send_all(data)
@@ -164,8 +163,11 @@ class Connection:
         try:
             while data := await self._stream.receive_some(READ_BYTES):
                 self._reader.feed(data)
-                while (reply := self._reader.next_reply()) is not None:
-                    self._take(reply)
+                replies: list[Reply] = []
+                try:
+                    self._reader.read_into(replies)
+                finally:
+                    self._take(replies)  # those before one that is none, too
             self.lose("the server closed it")
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self.lose(_reason(error), error)
@@ -173,13 +175,19 @@ class Connection:
             text = f"{self.endpoint}: {error.text}"
             self._finish(lambda _kind: RemoteProtocolError(text))
 
-    def _take(self, reply: Reply) -> None:
-        if not self._due:
-            raise RemoteProtocolError(f"{reply.word} to no command")
-        ask = self._due.popleft()
-        ask.replies.append(reply)
-        if len(ask.replies) == len(ask.commands):
-            ask.settle()
+    def _take(self, replies: Sequence[Reply]) -> None:
+        """Give replies to those who asked, each one all that it waits for at once."""
+        place = 0
+        while place < len(replies):
+            if not self._due:
+                raise RemoteProtocolError(f"{replies[place].word} to no command")
+            ask = self._due[0]
+            taken = replies[place : place + len(ask.commands) - len(ask.replies)]
+            ask.replies += taken
+            place += len(taken)
+            if len(ask.replies) == len(ask.commands):
+                self._due.popleft()
+                ask.settle()
 
     def _finish(self, end: Callable[[type[EtcdqError]], EtcdqError]) -> None:
         """End it: what was written may have been carried out, what was not was not."""
@@ -187,7 +195,7 @@ class Connection:
             return
         self._end = end
         self.ended.set()
-        due, unwritten = dict.fromkeys(self._due), list(self._unwritten)
+        due, unwritten = list(self._due), list(self._unwritten)
         self._due.clear()
         self._unwritten.clear()
         for asks, kind in ((due, ConnectionLostError), (unwritten, NotConnectedError)):

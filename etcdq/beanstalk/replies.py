@@ -26,7 +26,6 @@ _WITH_JOB: Final = frozenset({"RESERVED", "FOUND"})
 # Replies in the form that nearly all have; the numbers are below every bound. What is of another
 # form, or not complete, is read word by word.
 _JOB: Final = re.compile(rb"RESERVED (\d{1,19}) (\d{1,9})\r\n").match
-_DOCUMENT: Final = re.compile(rb"OK (\d{1,9})\r\n").match
 
 
 class Reply(Struct, frozen=True, gc=False):
@@ -49,17 +48,17 @@ class Reply(Struct, frozen=True, gc=False):
 
 
 _PLAIN: Final = {
-    word.encode() + _CRLF: Reply(word)
+    word.encode(): Reply(word)
     for word in ("DELETED", "TOUCHED", "RELEASED", "BURIED", "KICKED", "NOT_FOUND", "TIMED_OUT")
 }
 """Replies of one word that come by thousands."""
-_PLAIN_LINE: Final = re.compile(b"|".join(_PLAIN)).match
+_USUAL: Final = re.compile(rb"(?:OK (\d{1,9})|(%b))\r\n" % b"|".join(_PLAIN)).match
 
 
 class ReplyReader:
     """Reads the replies of one connection, in any segmentation.
 
-    `feed` takes bytes, `next_reply` gives a reply, None until there are more bytes. After an error
+    `feed` takes bytes, `read_into` gives the replies, `next_reply` one of them. After an error
     nothing that follows means anything: close the connection.
     """
 
@@ -80,17 +79,51 @@ class ReplyReader:
             self._at = 0
         self._buffer += data
 
+    def read_into(self, replies: list[Reply]) -> None:
+        """Append the replies that are complete.
+
+        Raises:
+            RemoteProtocolError: what follows them is no reply.
+        """
+        while True:
+            self._read_usual(replies)
+            reply = self.next_reply()
+            if reply is None:
+                return
+            replies.append(reply)
+
+    def _read_usual(self, replies: list[Reply]) -> None:
+        """Append replies as long as they are of a usual form, and complete."""
+        if self._head or self._batch_left:
+            return
+        buffer, at = self._buffer, self._at
+        while (found := _USUAL(buffer, at)) is not None:
+            size, word = found.groups()
+            end = found.end()
+            if word is not None:
+                replies.append(_PLAIN[word])
+                at = end
+                continue
+            start, end = end, end + int(size)
+            if not buffer.startswith(_CRLF, end):
+                break
+            replies.append(Reply("OK", (size.decode(),), bytes(buffer[start:end])))
+            at = end + len(_CRLF)
+        self._at = at
+
     def next_reply(self) -> Reply | None:
-        """Return the next complete reply.
+        """Return the next reply, or None until more bytes are fed.
 
         Raises:
             RemoteProtocolError: these bytes are no reply.
         """
-        while True:
-            if not self._head:
-                reply = self._next_usual()
-                if reply is not None or not self._read_line():
-                    return reply
+        while self._head or self._batch_left or self._read_line():
+            if self._batch_left and not self._head:
+                self._take_jobs()
+                if not self._batch_left:
+                    return self._end_batch()
+                if not self._read_line():
+                    return None
             word, *arguments = self._head
             if word in _WITH_JOB or word == "OK":
                 body = self._take_body()
@@ -104,26 +137,7 @@ class ReplyReader:
             self._head = []
             if reply is not None:
                 return reply
-
-    def _next_usual(self) -> Reply | None:
-        """Return the next reply if it is of a usual form, and complete."""
-        if self._batch_left:
-            self._take_jobs()
-            return None if self._batch_left else self._end_batch()
-        buffer, at = self._buffer, self._at
-        found = _DOCUMENT(buffer, at)
-        if found is None:
-            plain = _PLAIN_LINE(buffer, at)
-            if plain is None:
-                return None
-            self._at = plain.end()
-            return _PLAIN[plain[0]]
-        start = found.end()
-        end = start + int(found[1])
-        if not buffer.startswith(_CRLF, end):
-            return None
-        self._at = end + len(_CRLF)
-        return Reply("OK", (found[1].decode(),), bytes(buffer[start:end]))
+        return None
 
     def _take_jobs(self) -> None:
         """Take the jobs of a batch that are complete."""

@@ -32,12 +32,17 @@ CASES = [
 
 
 def read(*chunks: bytes) -> list[Reply]:
-    """Return the replies that the chunks hold."""
-    reader, replies = ReplyReader(), []
+    """Return the replies that the chunks hold: read one by one, and all of a chunk at once."""
+    single, bulk = ReplyReader(), ReplyReader()
+    replies: list[Reply] = []
+    in_bulk: list[Reply] = []
     for chunk in chunks:
-        reader.feed(chunk)
-        while (reply := reader.next_reply()) is not None:
+        single.feed(chunk)
+        while (reply := single.next_reply()) is not None:
             replies.append(reply)
+        bulk.feed(chunk)
+        bulk.read_into(in_bulk)
+        assert in_bulk == replies
     return replies
 
 
