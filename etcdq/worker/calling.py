@@ -33,6 +33,7 @@ class Caller:
         self._handler = consumer.process_batch if self._takes_batches else consumer.process
         self._before = _unless(consumer.before_batch, TubeConsumer.before_batch)
         self._after = _unless(consumer.after_batch, TubeConsumer.after_batch)
+        self._hooks = [hook for hook in (self._before, self._after) if hook is not None]
         self._threads = trio.CapacityLimiter(consumer.concurrency)
         self.is_async = inspect.iscoroutinefunction(self._handler)
         """Whether a run ends when it is cancelled."""
@@ -42,7 +43,11 @@ class Caller:
 
         Cancelled, an async one is cancelled; a plain one is left to itself in its thread.
         """
-        await self._around(jobs, self._handler, list(jobs) if self._takes_batches else jobs[0])
+        argument = list(jobs) if self._takes_batches else jobs[0]
+        if self.is_async and not self._hooks:
+            await self._handler(argument)
+        else:
+            await self._around(jobs, self._handler, argument)
 
     async def give_up(self, job: ReservedJob, error: BaseException) -> None:
         """Let the application record that a job is given up, with the hooks around it."""
@@ -60,8 +65,7 @@ class Caller:
     async def _around(
         self, jobs: list[ReservedJob], function: Callable[..., Any], *arguments: Any
     ) -> None:
-        hooks = [hook for hook in (self._before, self._after) if hook is not None]
-        if not any(inspect.iscoroutinefunction(each) for each in (function, *hooks)):
+        if not any(map(inspect.iscoroutinefunction, (function, *self._hooks))):
             await self._in_thread(self._around_plain, jobs, function, *arguments)
             return
         if self._before is not None:

@@ -8,6 +8,8 @@ try, and whoever kicks a job that was given up gives it one more.
 """
 
 import random
+import re
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -18,6 +20,14 @@ TRIES_MAX: Final = 5
 RETRY_BASE_S: Final = 15
 RETRY_CAP_S: Final = 3600
 _DOUBLINGS_MAX: Final = 20
+
+# The statistics of a job that was never tried before, in the form of beanstalkd and of tuber; any
+# others are read line by line.
+_FRESH: Final = re.compile(
+    rb"---\nid: \d+\ntube: \"?([^\s\"]+)\"?\nstate: \w+\npri: (\d+)\nage: \d+\ndelay: \d+\n"
+    rb"ttr: (\d+)\ntime-left: \d+\n(?:time-reserved: \d+\n)?file: \d+\n"
+    rb"reserves: 1\ntimeouts: 0\nreleases: 0\nburies: 0\nkicks: 0\n"
+).match
 
 
 class PermanentError(Exception):
@@ -68,6 +78,9 @@ def read_history(document: bytes) -> History:
     Raises:
         RemoteProtocolError: a figure is none.
     """
+    fresh = _FRESH(document)
+    if fresh is not None:
+        return _fresh_history(*fresh.groups())
     lines = (line.partition(b":") for line in document.split(b"\n"))
     figures = {name: value for name, _, value in lines}
     try:
@@ -86,6 +99,12 @@ def read_history(document: bytes) -> History:
     except (KeyError, ValueError) as error:
         text = f"statistics of a job that are none: {document[:200]!r}"
         raise RemoteProtocolError(text) from error
+
+
+@lru_cache(maxsize=256)
+def _fresh_history(tube: bytes, priority: bytes, ttr_s: bytes) -> History:
+    """Jobs that were never tried have few different histories: they share them."""
+    return History(tube.decode(), int(priority), max(1, int(ttr_s)), 0, 0)
 
 
 def retry_delay_s(error: BaseException, tries: int, rules: Rules, rng: random.Random) -> int | None:

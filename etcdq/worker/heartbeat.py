@@ -1,5 +1,6 @@
 """When the jobs that a worker holds have to be touched, without I/O."""
 
+from collections.abc import Mapping
 from math import inf
 from typing import Final
 
@@ -18,18 +19,18 @@ class Heartbeat:
     """
 
     def __init__(self, now_s: float) -> None:
+        self._began_s = now_s
         self._last_s = now_s
         self._ttrs_s: dict[int, int] = {}
-        self._valid_until_s: dict[int, float] = {}
+        self._touched_s: dict[int, float] = {}  # when the last touch of each was sent, if any was
 
-    def hold(self, job_id: int, ttr_s: int) -> None:
-        """Take on a job that was reserved when this began."""
-        self._ttrs_s[job_id] = ttr_s
-        self._valid_until_s[job_id] = self._last_s + ttr_s * SAFE_PART
+    def hold(self, ttrs_s: Mapping[int, int]) -> None:
+        """Take on jobs that were reserved when this began, with the TTR of each."""
+        self._ttrs_s.update(ttrs_s)
 
     def let_go(self, job_id: int) -> bool:
         """Touch it no more; return whether it was held."""
-        self._valid_until_s.pop(job_id, None)
+        self._touched_s.pop(job_id, None)
         return self._ttrs_s.pop(job_id, None) is not None
 
     @property
@@ -45,11 +46,14 @@ class Heartbeat:
     @property
     def expires_s(self) -> float:
         """When the first reservation may end unless it is touched; inf: nothing is held."""
-        return min(self._valid_until_s.values(), default=inf)
+        return min(map(self.valid_until_s, self._ttrs_s), default=inf)
 
     def valid_until_s(self, job_id: int) -> float:
         """Return when the reservation may end unless it is touched; -inf: it is not held."""
-        return self._valid_until_s.get(job_id, -inf)
+        ttr_s = self._ttrs_s.get(job_id)
+        if ttr_s is None:
+            return -inf
+        return self._touched_s.get(job_id, self._began_s) + ttr_s * SAFE_PART
 
     def beat(self, now_s: float) -> list[int]:
         """Begin to touch; return whom."""
@@ -59,4 +63,4 @@ class Heartbeat:
     def touched(self, job_id: int) -> None:
         """The touch of the last beat has reached the server."""
         if job_id in self._ttrs_s:
-            self._valid_until_s[job_id] = self._last_s + self._ttrs_s[job_id] * SAFE_PART
+            self._touched_s[job_id] = self._last_s

@@ -8,6 +8,8 @@ of no interest.
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain, compress
+from operator import not_
 from typing import Any, Final
 
 import structlog
@@ -25,6 +27,10 @@ from etcdq.worker.planning import Plan
 
 FAREWELL_S: Final = 5.0
 """How long jobs may take to be handed back by a worker that stops."""
+
+TURN_S: Final = 0.005
+"""How long handlers that wait for nothing run until others get their turn: it deletes what is done
+so far, heeds stops, and touches."""
 
 TOUCH_S: Final = 1.0
 """What the answer to a touch may take at the least, also when the reservation ends before."""
@@ -79,9 +85,10 @@ class Round:
             EtcdqError: the connection failed; what was in hand is lost.
         """
         self._waiting.extend(plan.runs)
-        for job in (*plan.spent, *plan.back, *(job for run in plan.runs for job in run)):
-            self._jobs[job.job_id] = job
-            self._heartbeat.hold(job.job_id, job.history.ttr_s)
+        jobs = [*plan.spent, *plan.back, *chain.from_iterable(plan.runs)]
+        self._jobs = {job.job_id: job for job in jobs}
+        self._heartbeat.hold({job.job_id: job.history.ttr_s for job in jobs})
+        for job in jobs:
             job.valid_until_s = self._heartbeat.valid_until_s(job.job_id)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep)
@@ -97,44 +104,77 @@ class Round:
             error = TriesUsedUpError(f"{job.vanished} workers vanished while they had it")
             await self._give_up(job, error)
         while self._waiting and self._failure is None:
-            jobs = [job for job in self._waiting.popleft() if not job.is_lost]
-            if any(job.vanished for job in jobs):
+            if self._is_next_suspect():
                 await self._until_deleted()  # nothing else is to be in hand while it runs
-            if jobs:
-                await self._run_and_settle(jobs, nursery)
+            await self._run_waiting(nursery)
         await self._until_deleted()
 
     # running --------------------------------------------------------------------------------
 
-    async def _run_and_settle(self, jobs: list[ReservedJob], nursery: trio.Nursery) -> None:
+    async def _run_waiting(self, nursery: trio.Nursery) -> None:
+        """Run what waits, one after another, until a run fails or is cut short.
+
+        A handler may be done before a task switch would be: others get their turn now and then.
+        """
+        jobs: list[ReservedJob] = []
         error: BaseException | None = None
-        self._counters.running += len(jobs)
-        try:
-            with self._control.until_cut_off() as scope:
-                self._run = jobs, scope
+        with self._control.until_cut_off() as scope:
+            turn_s = trio.current_time() + TURN_S
+            while jobs := self._next_run():
+                self._begin_run(jobs, scope)
                 try:
                     await self._caller.handle(jobs)
                 except (Exception, SystemExit) as caught:
                     error = caught
-        finally:
-            self._run = None
-            self._counters.running -= len(jobs)
+                    break
+                finally:
+                    self._end_run(jobs)
+                self._delete_soon(jobs, nursery)
+                jobs = []
+                if scope.cancel_called or self._is_next_suspect():
+                    break
+                if trio.current_time() >= turn_s:
+                    await trio.lowlevel.checkpoint()
+                    turn_s = trio.current_time() + TURN_S
+        if scope.cancel_called:
+            await self._hand_back(jobs)
+        elif error is not None:
+            await self._settle_failed_run(jobs, error)
+
+    def _next_run(self) -> list[ReservedJob]:
+        """Take the jobs of the next run; [] if there is none."""
+        while self._waiting and self._failure is None:
+            jobs = self._waiting.popleft()
+            if any(job.is_lost for job in jobs):
+                jobs = [job for job in jobs if not job.is_lost]
+            if jobs:
+                return jobs
+        return []
+
+    def _is_next_suspect(self) -> bool:
+        return bool(self._waiting) and self._waiting[0][0].vanished > 0
+
+    def _begin_run(self, jobs: list[ReservedJob], scope: trio.CancelScope) -> None:
+        self._run = jobs, scope
+        self._counters.running += len(jobs)
+
+    def _end_run(self, jobs: list[ReservedJob]) -> None:
+        self._run = None
+        self._counters.running -= len(jobs)
+
+    async def _settle_failed_run(self, jobs: list[ReservedJob], error: BaseException) -> None:
         held = [job for job in jobs if not job.is_lost]
-        is_over = scope.cancelled_caught or (scope.cancel_called and error is not None)
-        if is_over:
-            await self._hand_back(held)
-        elif error is None:
-            self._finished += held
-            if self._deleted is None:
-                self._deleted = trio.Event()
-                nursery.start_soon(self._guarded, self._delete_finished, self._deleted)
-            await trio.lowlevel.checkpoint()
-        else:
-            self._counters.failed += len(held)
-            for job in held:
-                # Of a batch nobody knows whose fault it is: each of them gets a try alone.
-                kind = error if len(jobs) == 1 else _Together()
-                await self._settle_failure(job, error, kind)
+        self._counters.failed += len(held)
+        for job in held:
+            # Of a batch nobody knows whose fault it is: each of them gets a try alone.
+            kind = error if len(jobs) == 1 else _Together()
+            await self._settle_failure(job, error, kind)
+
+    def _delete_soon(self, jobs: list[ReservedJob], nursery: trio.Nursery) -> None:
+        self._finished += jobs
+        if self._deleted is None:
+            self._deleted = trio.Event()
+            nursery.start_soon(self._guarded, self._delete_finished, self._deleted)
 
     async def _delete_finished(self, deleted: trio.Event) -> None:
         """Delete what has finished, and what finishes meanwhile, while the next handler runs."""
@@ -174,9 +214,8 @@ class Round:
             if jobs:
                 held = await function(jobs, *arguments)
         finally:
-            for job, was_held in zip(jobs, held, strict=True):
-                if not was_held:
-                    self._count_lost(job)
+            for job in compress(jobs, map(not_, held)):
+                self._count_lost(job)
         return sum(held)
 
     # giving up ------------------------------------------------------------------------------

@@ -54,6 +54,30 @@ def test_name_in_quotes() -> None:
     assert read_history(text) == History("mail:1", 7, 60, 0, 0)
 
 
+def whole_document(dialect: str, **changed: int) -> bytes:
+    """Return the statistics of a job as a server of a dialect writes them, with all its fields."""
+    figures: dict[str, object] = {"id": 12, "tube": '"mail:1"' if dialect == "tuber" else "mail"}
+    figures |= {"state": "reserved", "pri": 7, "age": 3, "delay": 0, "ttr": 60, "time-left": 59}
+    figures |= {"time-reserved": 0} if dialect == "tuber" else {}
+    names = ("file", "reserves", "timeouts", "releases", "buries", "kicks")
+    figures |= dict.fromkeys(names, 0) | {"reserves": 1} | changed
+    figures |= {"idempotency-key": "kicks: 0"} if dialect == "tuber" else {}
+    return ("---\n" + "".join(f"{name}: {value}\n" for name, value in figures.items())).encode()
+
+
+@pytest.mark.parametrize("dialect", ["beanstalkd", "tuber"])
+def test_whole_documents(dialect: str) -> None:
+    """A job that was tried is told from one that was not, in each server's own form."""
+    tube = "mail:1" if dialect == "tuber" else "mail"
+
+    assert read_history(whole_document(dialect)) == History(tube, 7, 60, 0, 0)
+    for name, number in (("releases", 1), ("timeouts", 1), ("buries", 1)):
+        changed = whole_document(dialect, reserves=2, **{name: number})
+        assert read_history(changed).tries == (0 if name == "buries" else 1)
+    assert read_history(whole_document(dialect, reserves=2)).vanished == 1
+    assert read_history(whole_document(dialect, reserves=3, releases=1, kicks=1)).tries == 1
+
+
 @pytest.mark.parametrize("text", [b"", b"---\n", document(pri="x")])
 def test_what_is_no_document(text: bytes) -> None:
     """It is the server's fault."""
