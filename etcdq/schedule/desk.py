@@ -23,10 +23,12 @@ class Desk:
 
     Args:
         client: of a new connection.
+        answer_s: how long the server may take for the job of a slot.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, answer_s: float = ANSWER_S) -> None:
         self.knows_tags = False
+        self._answer_s = answer_s
         self._client = client
         self._used = "default"
 
@@ -38,10 +40,10 @@ class Desk:
             DeadlineExceededError: it did.
         """
         try:
-            with trio.fail_after(ANSWER_S):
+            with trio.fail_after(self._answer_s):
                 yield
         except trio.TooSlowError as error:
-            text = f"no answer from {self._client.address} within {ANSWER_S:g} s"
+            text = f"no answer from {self._client.address} within {self._answer_s:g} s"
             raise DeadlineExceededError(text) from error
 
     async def ask_for_tags(self) -> None:

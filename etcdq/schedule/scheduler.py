@@ -24,7 +24,7 @@ from etcdq.errors import (
     RequestError,
 )
 from etcdq.schedule.agenda import Agenda, Note, Outcome, Record, Turn
-from etcdq.schedule.desk import Desk
+from etcdq.schedule.desk import ANSWER_S, Desk
 from etcdq.schedule.entry import Schedule
 from etcdq.schedule.slots import slot_text
 
@@ -59,6 +59,7 @@ class Scheduler:
         save: is called with what this one knows, whenever that has changed.
         wall: the clock on the wall, seconds since the epoch.
         rng: where waits between attempts to connect are drawn from.
+        answer_s: how long the server may take for an answer before it counts as lost.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Scheduler:
         save: Save = _save_nothing,
         wall: Callable[[], float] = time.time,
         rng: random.Random | None = None,
+        answer_s: float = ANSWER_S,
     ) -> None:
         self._agenda = Agenda(schedule, wall(), records or {})
         self._connect = connect
@@ -78,6 +80,7 @@ class Scheduler:
         self._save = save
         self._wall = wall
         self._rng = rng or random.Random()
+        self._answer_s = answer_s
         self._wake = trio.Event()
         self._failures = 0
         self._said_plain = False
@@ -127,7 +130,7 @@ class Scheduler:
         Raises:
             EtcdqError: it is lost.
         """
-        desk = Desk(client)
+        desk = Desk(client, self._answer_s)
         with desk.answer_due():
             await desk.ask_for_tags()
         if not desk.knows_tags and not self._said_plain:

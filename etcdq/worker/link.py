@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
 import trio
+from msgspec import Struct
 
 from etcdq.beanstalk.address import choose_address
 from etcdq.beanstalk.client import CONNECT_TIMEOUT_S, Client
@@ -40,11 +41,21 @@ SINGLES: Final = 4
 DEFAULT_TUBE: Final = "default"
 
 
+class Patience(Struct, frozen=True):
+    """How long a server is waited for before it counts as lost."""
+
+    answer_s: float = ANSWER_S
+    """For what it need not wait for."""
+    reserve_s: int = RESERVE_S
+    """What it may wait for a job, on top of that."""
+
+
 class Link:
     """One connection. Made by `open_link`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, patience: Patience) -> None:
         self._connection = connection
+        self._patience = patience
         self._client = Client(connection)
         self._knows_batches: bool | None = None
 
@@ -68,8 +79,9 @@ class Link:
     async def wait_for_job(self) -> list[Job]:
         """Wait for a job; return it alone, or nothing if none came in time."""
         try:
-            with self._answer_due(RESERVE_S + ANSWER_S):
-                return [await self._client.reserve(RESERVE_S)]
+            reserve_s = self._patience.reserve_s
+            with self._answer_due(reserve_s + self._patience.answer_s):
+                return [await self._client.reserve(reserve_s)]
         except TimedOutError:
             return []
         except DeadlineSoonError:  # of a job that we let go of, and the server did not
@@ -118,7 +130,7 @@ class Link:
             limit_s: how long the answer may take, if that is less than is usual.
         """
         commands = [line("touch", each) for each in job_ids]
-        replies = await self._ask_all(commands, min(ANSWER_S, limit_s))
+        replies = await self._ask_all(commands, min(self._patience.answer_s, limit_s))
         return [_is_done(reply, "TOUCHED", "touch") for reply in replies]
 
     async def delete(self, jobs: Sequence[ReservedJob]) -> list[bool]:
@@ -154,12 +166,15 @@ class Link:
             commands += _release(job, 1), line("kick-job", job.job_id)
         return [_is_released(reply) for reply in (await self._ask_all(commands))[::2]]
 
-    async def _ask_all(self, commands: Sequence[bytes], limit_s: float = ANSWER_S) -> list[Reply]:
+    async def _ask_all(
+        self, commands: Sequence[bytes], limit_s: float | None = None
+    ) -> list[Reply]:
         with self._answer_due(limit_s):
             return await self._connection.ask_all(commands)
 
     @contextmanager
-    def _answer_due(self, limit_s: float = ANSWER_S) -> Iterator[None]:
+    def _answer_due(self, limit_s: float | None = None) -> Iterator[None]:
+        limit_s = self._patience.answer_s if limit_s is None else limit_s
         try:
             with trio.fail_after(limit_s):
                 yield
@@ -173,13 +188,15 @@ class Server:
 
     Args:
         address: as for `beanstalk.connect`.
+        patience: how long it is waited for.
 
     Raises:
         InvalidArgumentError: an address of no known form.
     """
 
-    def __init__(self, address: str | None) -> None:
+    def __init__(self, address: str | None, patience: Patience | None = None) -> None:
         self.endpoint = choose_address(address)
+        self.patience = patience or Patience()
 
     async def dial(self) -> trio.abc.Stream:
         """Return a fresh stream to it.
@@ -191,10 +208,12 @@ class Server:
 
 
 @asynccontextmanager
-async def open_link(stream: trio.abc.Stream, endpoint: Endpoint) -> AsyncIterator[Link]:
+async def open_link(
+    stream: trio.abc.Stream, endpoint: Endpoint, patience: Patience
+) -> AsyncIterator[Link]:
     """Use a stream, and close it at the end, by which the server makes ready what is held."""
     async with open_connection(stream, endpoint) as connection:
-        yield Link(connection)
+        yield Link(connection, patience)
 
 
 def _history(reply: Reply) -> History | None:

@@ -77,7 +77,7 @@ class Slot:
             stream = await self._server.dial()
         if stream is None:
             return
-        async with open_link(stream, self._server.endpoint) as link:
+        async with open_link(stream, self._server.endpoint, self._server.patience) as link:
             with self._control.until_stopped():
                 await link.introduce(self._consumer.weights(), self._consumer.reserve_mode)
             self._consumer.counters.connected += 1

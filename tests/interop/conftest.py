@@ -11,6 +11,7 @@ import pytest
 from tests.support.beanstalk_peer import run_beanstalkd
 from tests.support.calls import Calls
 from tests.support.command_line import Run, runner
+from tests.support.mortal_server import KINDS, run_mortal_server
 from tests.support.processes import free_port, run_etcd, run_etcdq
 
 WAIT_S = 30.0
@@ -52,12 +53,15 @@ def wait_until() -> Callable[[Callable[[], object]], None]:
     return wait
 
 
-@pytest.fixture(scope="module", params=["beanstalkd", "etcdq"])
+@pytest.fixture(scope="module", params=KINDS)
 def beanstalk_address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Where a beanstalk server listens: a real beanstalkd, and our node."""
+    """Where a beanstalk server listens: a real one, our node, and tuber where it is given."""
     if request.param == "beanstalkd":
         with run_beanstalkd() as address:
             yield address
+    elif request.param == "tuber":
+        with run_mortal_server("tuber") as server:
+            yield server.address
     else:
         address = f"127.0.0.1:{free_port()}"
         with run_etcdq("--listen-beanstalk", address):

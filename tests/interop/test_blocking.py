@@ -13,7 +13,7 @@ import trio
 import etcdq
 from etcdq import beanstalk
 from etcdq.beanstalk import UNKNOWN, BlockingClient, Inserted
-from tests.support.mortal_server import MortalServer, run_mortal_server
+from tests.support.mortal_server import KINDS, MortalServer, run_mortal_server
 from tests.support.proxy import open_proxy
 
 WaitUntil = Callable[[Callable[[], object]], None]
@@ -29,7 +29,7 @@ def client(beanstalk_address: str) -> Iterator[BlockingClient]:
         yield client
 
 
-@pytest.fixture(params=["beanstalkd", "etcdq"])
+@pytest.fixture(params=KINDS)
 def mortal(request: pytest.FixtureRequest) -> Iterator[MortalServer]:
     """A server that a test may kill."""
     with run_mortal_server(request.param) as server:

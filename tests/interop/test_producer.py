@@ -9,13 +9,13 @@ import trio
 
 import etcdq
 from etcdq.beanstalk import UNKNOWN, Producer, open_producer
-from tests.support.mortal_server import MortalServer, run_mortal_server
+from tests.support.mortal_server import KINDS, MortalServer, run_mortal_server
 from tests.support.proxy import open_proxy
 
 SHORT_S = 0.3
 
 
-@pytest.fixture(params=["beanstalkd", "etcdq"])
+@pytest.fixture(params=KINDS)
 def mortal(request: pytest.FixtureRequest) -> Iterator[MortalServer]:
     """A server that a test may kill."""
     with run_mortal_server(request.param) as server:

@@ -1,6 +1,8 @@
 """A TCP proxy that misbehaves on demand: cuts its connections, refuses new ones, passes nothing."""
 
 import random
+import socket
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -22,6 +24,8 @@ class Proxy:
         self._gates: dict[int, trio.Event] = {}
         self.port = 0
         self.connections = 0
+        self.passed_bytes = 0
+        """Both ways."""
 
     @property
     def endpoint(self) -> str:
@@ -47,15 +51,18 @@ class Proxy:
         await trio.testing.wait_all_tasks_blocked()
         await self.cut()
 
-    async def cut(self) -> None:
-        """Cut every connection."""
+    async def cut(self, *, reset: bool = False) -> None:
+        """Cut every connection; with a reset, as by a router that has forgotten it."""
+        if reset:
+            for stream in self._streams:
+                stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         for stream in list(self._streams):
             await trio.aclose_forcefully(stream)
         for gate in self._gates.values():
             gate.set()
 
     def hold(self) -> None:
-        """Pass nothing more over the connections that are there, until they are cut."""
+        """Pass nothing more over the connections that are there, no end either, until the cut."""
         self._gates = {number: trio.Event() for number in self._gates}
 
     async def _pass(self, client: trio.SocketStream) -> None:
@@ -71,18 +78,36 @@ class Proxy:
         self._gates[number].set()
         with client.socket, server.socket:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._pump, number, client, server)
-                nursery.start_soon(self._pump, number, server, client)
+                nursery.start_soon(self._pump, number, client, server, True)
+                nursery.start_soon(self._pump, number, server, client, False)
         self._streams -= {client, server}
         del self._gates[number]
 
-    async def _pump(self, number: int, source: trio.SocketStream, sink: trio.SocketStream) -> None:
+    async def look(self, number: int, data: bytes, *, to_server: bool) -> None:
+        """Be shown what is about to be passed on; it is passed on when this returns.
+
+        Args:
+            number: of the connection, from 1.
+            data: what came.
+            to_server: whether a client sent it.
+        """
+
+    async def _pump(
+        self,
+        number: int,
+        source: trio.SocketStream,
+        sink: trio.SocketStream,
+        to_server: bool,
+    ) -> None:
         try:
             async for data in source:
+                await self.look(number, bytes(data), to_server=to_server)
                 await self._gates[number].wait()
+                self.passed_bytes += len(data)
                 await sink.send_all(data)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
+        await self._gates[number].wait()
         await trio.aclose_forcefully(source)
         await trio.aclose_forcefully(sink)
 

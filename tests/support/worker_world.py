@@ -13,6 +13,7 @@ from etcdq.endpoint import Endpoint
 from etcdq.errors import NotConnectedError
 from etcdq.worker import ConsumerStatistics, ReservedJob, TubeConsumer
 from etcdq.worker.control import Control
+from etcdq.worker.link import Patience
 from etcdq.worker.slot import Slot
 from tests.support.beanstalk_world import BeanstalkWorld
 
@@ -80,6 +81,7 @@ class Place:
     def __init__(self, world: BeanstalkWorld) -> None:
         self.world = world
         self.endpoint = HERE
+        self.patience = Patience()
         self.is_down = False
         self.hangs = False
         """Whether it neither takes nor refuses connections."""
