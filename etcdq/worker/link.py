@@ -119,8 +119,11 @@ class Link:
 
     async def look(self, jobs: Sequence[Job]) -> list[History | None]:
         """Return what the server knows of jobs; None: the job is gone."""
-        replies = await self._ask_all([line("stats-job", job.job_id) for job in jobs])
-        return [_history(reply) for reply in replies]
+        replies = await self._ask_all([b"stats-job %d\r\n" % job.job_id for job in jobs])
+        return [
+            read_history(reply.body) if reply.word == "OK" else _no_history(reply)
+            for reply in replies
+        ]
 
     async def touch(self, job_ids: Sequence[int], limit_s: float) -> list[bool]:
         """Restart the TTR of jobs; return whether each one was still held.
@@ -135,8 +138,10 @@ class Link:
 
     async def delete(self, jobs: Sequence[ReservedJob]) -> list[bool]:
         """Delete jobs; return whether each one was still held."""
-        replies = await self._ask_all([line("delete", job.job_id) for job in jobs])
-        return [_is_done(reply, "DELETED", "delete") for reply in replies]
+        replies = await self._ask_all([b"delete %d\r\n" % job.job_id for job in jobs])
+        return [
+            reply.word == "DELETED" or _is_done(reply, "DELETED", "delete") for reply in replies
+        ]
 
     async def release(self, jobs: Sequence[ReservedJob], delay_s: int) -> list[bool]:
         """Put jobs off; return whether each one was still held."""
@@ -216,11 +221,8 @@ async def open_link(
         yield Link(connection, patience)
 
 
-def _history(reply: Reply) -> History | None:
-    if reply.word == "OK":
-        return read_history(reply.body)
+def _no_history(reply: Reply) -> None:
     _is_done(reply, "OK", "stats-job")
-    return None
 
 
 def _release(job: ReservedJob, delay_s: int) -> bytes:
