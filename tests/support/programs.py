@@ -89,6 +89,10 @@ class Program:
         self.printed += rest
         return code, rest
 
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._process.terminate()
+
     def kill(self) -> None:
         """End it without a word."""
         self._process.kill()

@@ -43,5 +43,6 @@ TASKS = {
         "ENQUEUE_ON_COMMIT": False,
         "OPTIONS": {"tube": f"{PREFIX}.{{queue}}.at_once"},
     },
+    "other": {"BACKEND": f"django{'_' if USES_BACKPORT else '.'}tasks.backends.dummy.DummyBackend"},
     "away": {**BACKEND, "OPTIONS": {"address": "127.0.0.1:1"}},
 }

@@ -6,9 +6,11 @@ import os
 import sys
 import threading
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import transaction
 from django.utils import timezone
@@ -102,6 +104,16 @@ class Command(BaseCommand):
             "task": found.task.module_path,
             "args": found.args,
         }
+
+    def call(self, command: str, words: list[str]) -> None:
+        """Run a command of manage.py in this process."""
+        call_command(command, *words, stdout=StringIO())
+
+    def results(self, backend: str) -> int:
+        """Return how many results of a backend are kept."""
+        from etcdq.django.results.models import StoredResult
+
+        return int(StoredResult.objects.filter(backend=backend).count())
 
     def facts(self) -> dict[str, Any]:
         """Return what this runs on."""
