@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import experiments, processes, tube_experiments
+from bench import experiments, processes, tube_experiments, worker_experiments
 from bench.experiments import Experiment, Extent, Figures
 from bench.report import Results, busy_generators, table, write_json
 
@@ -20,7 +20,11 @@ _SETTLE_S = 0.1
 
 _RESULTS = Path(__file__).parent / "results"
 
-_USUAL = (*experiments.EXPERIMENTS, *tube_experiments.EXPERIMENTS)
+_USUAL = (
+    *experiments.EXPERIMENTS,
+    *tube_experiments.EXPERIMENTS,
+    *worker_experiments.EXPERIMENTS,
+)
 _FULL = (*_USUAL, *experiments.FULL, *tube_experiments.FULL)
 
 

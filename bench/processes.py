@@ -25,13 +25,17 @@ ETCD_NO_FSYNC = "etcd-no-fsync"
 BEANSTALKD = "beanstalkd"
 KINDS = (OURS, ETCD, ETCD_NO_FSYNC)
 BEANSTALK_KINDS = (OURS, BEANSTALKD)
+DRAMATIQ, RQ, CELERY = "dramatiq", "rq", "celery"
+WORKER_KINDS = (OURS, DRAMATIQ, RQ, CELERY)
+"""Frameworks of workers, each on its own broker: that is Redis for all but ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
     """A server that answers; `ours` says which key forms and commands it knows.
 
-    `port` is that of its etcd door, `beanstalk_port` of the other; 0 where it has none.
+    `port` is that of its etcd door, `beanstalk_port` of the other; 0 where it has none. A Redis
+    has its own port in `port`.
     """
 
     kind: str
@@ -78,6 +82,10 @@ def _command(kind: str, folder: Path) -> tuple[list[str], int, int]:
         return [str(script), "serve", *listen], port, beanstalk_port
     if kind == BEANSTALKD:
         return ["beanstalkd", "-l", "127.0.0.1", "-p", str(beanstalk_port)], 0, beanstalk_port
+    if kind in WORKER_KINDS:
+        # Memory only, as ours.
+        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", ""]
+        return [*command, "--appendonly", "no", "--dir", str(folder)], port, 0
     command = ["etcd", "--name", "bench", "--data-dir", str(folder / "data"), "--logger", "zap"]
     command += ["--listen-client-urls", client, "--advertise-client-urls", client]
     command += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
@@ -109,6 +117,8 @@ def started(kind: str) -> Iterator[Server]:
         folder = Path(name)
         log = folder / "log"
         command, port, beanstalk_port = _command(kind, folder)
+        if shutil.which(command[0]) is None:
+            raise RuntimeError(f"no {command[0]} here")
         with log.open("wb") as sink:
             # A session of its own: Ctrl-C reaches the bench alone, which then ends its servers.
             process = subprocess.Popen(
@@ -128,7 +138,9 @@ def _await_answer(
     deadline = time.monotonic() + _START_S
     while True:
         try:
-            if server.port:
+            if _is_redis(server.kind):
+                _ping_redis(server.port)
+            elif server.port:
                 connection = Connection(server.port)
                 connection.call(calls.RANGE, calls.get(b"/bench/ready"))
                 connection.close()
@@ -140,6 +152,17 @@ def _await_answer(
                 end = log.read_text(errors="replace")[-2000:]
                 raise RuntimeError(f"{command} did not answer ({error}):\n{end}") from error
         time.sleep(0.05)
+
+
+def _is_redis(kind: str) -> bool:
+    return kind in WORKER_KINDS and kind != OURS
+
+
+def _ping_redis(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+        connection.sendall(b"PING\r\n")
+        if connection.recv(100) != b"+PONG\r\n":
+            raise AnswerError("it is loading")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

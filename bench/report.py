@@ -6,11 +6,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.processes import BEANSTALKD, ETCD, ETCD_NO_FSYNC, OURS
+from bench.processes import ETCD_NO_FSYNC
 from bench.rows import GENERATOR, Row, quotient, row
 
 _BUSY = 0.9
-_HEADINGS = {OURS: "etcdq", ETCD: "etcd", ETCD_NO_FSYNC: "no fsync", BEANSTALKD: "beanstalkd"}
+_HEADINGS = {ETCD_NO_FSYNC: "no fsync"}
 
 
 @dataclass(slots=True)
@@ -59,8 +59,12 @@ def table(results: Results) -> str:
 
 
 def _headings(kinds: tuple[str, ...]) -> list[str]:
-    peers = [text for kind in kinds[1:] for text in (_HEADINGS[kind], "ratio")]
-    return ["row", "unit", _HEADINGS[kinds[0]], *peers, "target", "met"]
+    peers = [text for kind in kinds[1:] for text in (_heading(kind), "ratio")]
+    return ["row", "unit", _heading(kinds[0]), *peers, "target", "met"]
+
+
+def _heading(kind: str) -> str:
+    return _HEADINGS.get(kind, kind)
 
 
 def _aligned(lines: list[list[str]]) -> str:
@@ -79,7 +83,7 @@ def _aligned(lines: list[list[str]]) -> str:
 
 def _line(results: Results, of: Row) -> list[str]:
     ours, *theirs = (results.median(of.name, kind) for kind in of.kinds)
-    met = of.target.met(ours, theirs[0]) if of.target else None
+    met = of.target.met(ours, of.rival(theirs)) if of.target else None
     peers = [text for value in theirs for text in (_figure(value), _ratio(ours, value))]
     met_word = {True: "yes", False: "NO", None: "-"}[met]
     return [of.name, of.unit, _figure(ours), *peers, str(of.target or "-"), met_word]

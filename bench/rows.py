@@ -1,8 +1,9 @@
 """The rows of the table: what is measured, in which unit, and what it is to reach."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.processes import BEANSTALK_KINDS, KINDS
+from bench.processes import BEANSTALK_KINDS, KINDS, WORKER_KINDS
 
 GENERATOR = ".generator"
 """Ends the name of a figure that is the generator's CPU share while the row was measured."""
@@ -41,13 +42,25 @@ class Target:
 class Row:
     """One line of a table. A figure is the median of its repetitions.
 
-    `kinds`: the servers of its table, ours first.
+    `kinds`: the servers of its table, ours first. The target's ratio is to the first peer, or to
+    the best one: then the figure is a rate.
     """
 
     name: str
     unit: str
     target: Target | None = None
     kinds: tuple[str, ...] = KINDS
+    best: bool = False
+
+    def rival(self, theirs: Sequence[float | None]) -> float | None:
+        """The figure, of those of all peers, that the target is judged against."""
+        if self.best:
+            return max((each for each in theirs if each is not None), default=None)
+        return theirs[0]
+
+
+def _worker(name: str, unit: str, target: Target | None = None) -> Row:
+    return Row(name, unit, target, WORKER_KINDS, best=True)
 
 
 def _beanstalk(name: str, unit: str, target: Target | None = None) -> Row:
@@ -91,6 +104,14 @@ ROWS = {
         _beanstalk("bs-million-take-before", "jobs/s"),
         _beanstalk("bs-million-take-after", "jobs/s"),
         _beanstalk("bs-million-take", "after/before", Target(at_least=0.75, ratio=False)),
+        _worker("worker-empty", "jobs/CPU s", Target(at_least=5)),
+        _worker("worker-empty-wall", "jobs/s"),
+        _worker("worker-batch", "jobs/CPU s", Target(at_least=20)),
+        _worker("worker-batch-wall", "jobs/s"),
+        _worker("worker-plain", "jobs/CPU s"),
+        _worker("worker-plain-wall", "jobs/s"),
+        _worker("worker-single", "jobs/CPU s"),
+        _worker("worker-single-wall", "jobs/s"),
     )
 }
 

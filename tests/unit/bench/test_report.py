@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bench.processes import BEANSTALKD, ETCD, ETCD_NO_FSYNC, OURS
+from bench.processes import BEANSTALKD, CELERY, DRAMATIQ, ETCD, ETCD_NO_FSYNC, OURS
 from bench.report import Results, busy_generators, table, write_json
 from bench.rows import GENERATOR
 
@@ -47,6 +47,17 @@ def test_beanstalk_rows_have_a_table_of_their_own() -> None:
     assert heading == "row unit etcdq beanstalkd ratio target met"
     assert put == "bs-put-1 puts/s 30,000 20,000 1.50x >= 0.5x yes"
     assert keys == "bs-con-5 jobs/s 4,000 - - >= 5,000 NO"
+
+
+def test_workers_are_judged_by_the_best_of_the_others() -> None:
+    """Every one of them has its ratio; the target is of the smallest."""
+    workers = Results()
+    workers.add(OURS, {"worker-empty": 18_000.0})
+    workers.add(DRAMATIQ, {"worker-empty": 3_000.0})
+    workers.add(CELERY, {"worker-empty": 4_000.0})
+    heading, empty = (" ".join(line.split()) for line in table(workers).splitlines())
+    assert heading == "row unit etcdq dramatiq ratio rq ratio celery ratio target met"
+    assert empty == "worker-empty jobs/CPU s 18,000 3,000 6.00x - - 4,000 4.50x >= 5x NO"
 
 
 def test_small_figures_keep_their_fraction() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bench import tube_experiments
-from bench.processes import BEANSTALK_KINDS
-from bench.rows import ROWS, Target, quotient, row
+from bench import tube_experiments, worker_experiments
+from bench.processes import BEANSTALK_KINDS, WORKER_KINDS
+from bench.rows import ROWS, Row, Target, quotient, row
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,12 @@ def test_rows_that_an_experiment_names_are_rows_of_its_table() -> None:
     named = [name for each in tube_experiments.EXPERIMENTS for name in each.rows]
     assert named == ["bs-put-1", "bs-take-1", "bs-put-100", "bs-take-100"]
     assert all(ROWS[name].kinds == BEANSTALK_KINDS for name in named)
+
+
+def test_rows_of_workers_are_judged_by_the_best_of_their_peers() -> None:
+    """Each of them, also where one peer was not measured; others by the first one."""
+    (experiment,) = worker_experiments.EXPERIMENTS
+    assert all(ROWS[name].kinds == WORKER_KINDS for name in experiment.rows)
+    assert ROWS["worker-empty"].rival([3.0, None, 5.0]) == 5.0
+    assert ROWS["worker-empty"].rival([None, None, None]) is None
+    assert Row("x", "1/s").rival([3.0, 5.0]) == 3.0
