@@ -1,7 +1,6 @@
 """What applications write: a class with a `process`, or a function with a decorator."""
 
 import inspect
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
@@ -9,6 +8,7 @@ from etcdq.beanstalk.commands import WEIGHT_MAX, name, whole
 from etcdq.beanstalk.records import ReserveMode
 from etcdq.beanstalk.replies import BATCH_MAX
 from etcdq.errors import InvalidArgumentError
+from etcdq.worker import sentry
 from etcdq.worker.failure import RETRY_BASE_S, RETRY_CAP_S, TRIES_MAX, DeadLetter, Rules
 from etcdq.worker.job import ReservedJob
 from etcdq.worker.statistics import ConsumerStatistics, Counters
@@ -73,10 +73,8 @@ class TubeConsumer:
         """Called after each call of the handler, also one that raised."""
 
     async def report(self, job: ReservedJob, error: BaseException) -> Any:
-        """Tell people of a job that is given up: Sentry, if the application has loaded it."""
-        sentry = sys.modules.get("sentry_sdk")
-        if sentry is not None:
-            sentry.capture_exception(error)
+        """Tell people of a job that is given up: Sentry, if its SDK is loaded."""
+        sentry.tell(type(self).__name__, job, error)
 
     def statistics(self) -> ConsumerStatistics:
         """Return what it has done so far."""
@@ -152,9 +150,10 @@ class ConsumerOptions(TypedDict, total=False):
     on_give_up: Callable[[ReservedJob, BaseException], Any]
     before_batch: Callable[[list[ReservedJob]], Any]
     after_batch: Callable[[list[ReservedJob]], Any]
+    report: Callable[[ReservedJob, BaseException], Any]
 
 
-_HOOKS = ("on_give_up", "before_batch", "after_batch")
+_HOOKS = ("on_give_up", "before_batch", "after_batch", "report")
 F = TypeVar("F", bound=Callable[[Any], Awaitable[None] | None])
 
 

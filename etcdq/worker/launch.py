@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from etcdq.endpoint import Endpoint, read_authority
 from etcdq.errors import InvalidArgumentError
+from etcdq.worker import sentry
 from etcdq.worker.consumer import TubeConsumer
 from etcdq.worker.link import Server
 from etcdq.worker.parent import Parent
@@ -54,7 +55,7 @@ class Launch(Struct, frozen=True, kw_only=True):
             command: returns the command of a child with these flags.
 
         Raises:
-            InvalidArgumentError: from `load`.
+            InvalidArgumentError: from `load`, or of Sentry's address.
         """
         if self.processes > 1 or self.reload:
             watched = Path.cwd() if self.reload else None
@@ -66,7 +67,9 @@ class Launch(Struct, frozen=True, kw_only=True):
                 watched,
             )
             return trio.run(parent.run)
-        process = WorkerProcess(load(), server, self.grace_s, self.connect_tries, self.health)
+        consumers = load()  # first: it may set Sentry up in its own way
+        sentry.begin()
+        process = WorkerProcess(consumers, server, self.grace_s, self.connect_tries, self.health)
 
         async def run() -> int:
             return await process.run(parent=self.child)
