@@ -19,7 +19,7 @@ class Proxy:
         host, _, port = target.removeprefix("http://").partition(":")
         self._target = host, int(port)
         self._nursery = nursery
-        self._streams: set[trio.SocketStream] = set()
+        self._streams: dict[int, tuple[trio.SocketStream, trio.SocketStream]] = {}
         self._listening: trio.CancelScope | None = None
         self._gates: dict[int, trio.Event] = {}
         self.port = 0
@@ -51,15 +51,23 @@ class Proxy:
         await trio.testing.wait_all_tasks_blocked()
         await self.cut()
 
-    async def cut(self, *, reset: bool = False) -> None:
-        """Cut every connection; with a reset, as by a router that has forgotten it."""
+    async def cut(self, *, reset: bool = False, only_held: bool = False) -> None:
+        """Cut every connection; with a reset, as by a router that has forgotten it.
+
+        Args:
+            reset: let both sides hear a reset, not an end.
+            only_held: leave those that are newer than the last `hold`.
+        """
+        numbers = [n for n, gate in self._gates.items() if not (only_held and gate.is_set())]
+        streams = [stream for number in numbers for stream in self._streams[number]]
         if reset:
-            for stream in self._streams:
+            for stream in streams:
                 stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        for stream in list(self._streams):
+        for stream in streams:
             await trio.aclose_forcefully(stream)
-        for gate in self._gates.values():
-            gate.set()
+        for number in numbers:
+            if number in self._gates:  # else it has ended meanwhile
+                self._gates[number].set()
 
     def hold(self) -> None:
         """Pass nothing more over the connections that are there, no end either, until the cut."""
@@ -73,15 +81,14 @@ class Proxy:
         except OSError:
             await trio.aclose_forcefully(client)
             return
-        self._streams |= {client, server}
+        self._streams[number] = client, server
         self._gates[number] = trio.Event()
         self._gates[number].set()
         with client.socket, server.socket:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._pump, number, client, server, True)
                 nursery.start_soon(self._pump, number, server, client, False)
-        self._streams -= {client, server}
-        del self._gates[number]
+        del self._streams[number], self._gates[number]
 
     async def look(self, number: int, data: bytes, *, to_server: bool) -> None:
         """Be shown what is about to be passed on; it is passed on when this returns.
