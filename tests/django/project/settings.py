@@ -43,6 +43,10 @@ TASKS = {
         "ENQUEUE_ON_COMMIT": False,
         "OPTIONS": {"tube": f"{PREFIX}.{{queue}}.at_once"},
     },
+    "of_other": {
+        **BACKEND,
+        "OPTIONS": {"tube": f"{PREFIX}.of_other", "database": "other"},
+    },
     "other": {"BACKEND": f"django{'_' if USES_BACKPORT else '.'}tasks.backends.dummy.DummyBackend"},
     "away": {**BACKEND, "OPTIONS": {"address": "127.0.0.1:1"}},
 }

@@ -13,7 +13,6 @@ from etcdq.django.backend import TubeBackend
 from etcdq.django.consumer import TaskConsumer
 from etcdq.django.tasks_api import task_backends
 from etcdq.errors import InvalidArgumentError
-from etcdq.worker.consumer import TubeConsumer
 from etcdq.worker.launch import Launch, read_probe, read_seconds, set_up_logs
 from etcdq.worker.link import Server
 
@@ -85,13 +84,9 @@ class Command(BaseCommand):
             consumer = TaskConsumer(backend, tubes, options["concurrency"])
             consumer.check()
             server = Server(backend.tube_options.address)
+            code = launch.run(lambda: [consumer], server, lambda flags: _command(flags, options))
         except InvalidArgumentError as error:
             raise CommandError(error.text, returncode=EXIT_USAGE) from error
-
-        def load() -> list[TubeConsumer]:
-            return [consumer]
-
-        code = launch.run(load, server, lambda flags: _command(flags, options))
         if code:
             sys.exit(code)
 

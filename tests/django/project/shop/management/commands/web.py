@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import threading
+import time
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -16,6 +17,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from shop import tasks
+
+WAIT_S = 30.0
+LOOK_S = 0.02
 
 
 class Command(BaseCommand):
@@ -67,14 +71,16 @@ class Command(BaseCommand):
                 os._exit(0 if sys.exc_info()[0] is None else 1)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
-    def in_transaction(self, task: str, args: Any, rolled_back: bool, **using: Any) -> list[Any]:
+    def in_transaction(
+        self, task: str, args: Any, rolled_back: bool, of: str = "default", **using: Any
+    ) -> list[Any]:
         """Return how many wait, within a transaction and after it."""
         its_task = self._task(task, **using)
         counts = []
-        with transaction.atomic():
+        with transaction.atomic(using=of):
             its_task.enqueue(*args)
             counts.append(self.depth(its_task.backend, its_task.queue_name))
-            transaction.set_rollback(rolled_back)
+            transaction.set_rollback(rolled_back, using=of)
         counts.append(self.depth(its_task.backend, its_task.queue_name))
         return counts
 
@@ -104,6 +110,25 @@ class Command(BaseCommand):
             "task": found.task.module_path,
             "args": found.args,
         }
+
+    def refresh(self, task: str, args: Any = ()) -> Any:
+        """Enqueue, and look at its result until it is there; return what was returned."""
+        result = getattr(tasks, task).enqueue(*args)
+        end_s = time.monotonic() + WAIT_S
+        while not result.is_finished and time.monotonic() < end_s:
+            time.sleep(LOOK_S)
+            result.refresh()
+        asyncio.run(result.arefresh())
+        same = asyncio.run(getattr(tasks, task).aget_result(result.id))
+        return [
+            result.return_value,
+            same.return_value,
+            getattr(tasks, task).get_result(result.id).id == result.id,
+        ]
+
+    def refresh_other(self, id: str) -> None:
+        """Ask a task for the result of another."""
+        tasks.add.get_result(id)
 
     def call(self, command: str, words: list[str]) -> None:
         """Run a command of manage.py in this process."""
