@@ -13,6 +13,7 @@ import trio
 
 from etcdq.worker.consumer import TubeConsumer
 from etcdq.worker.job import ReservedJob
+from etcdq.worker.stretch import Stretch
 
 AFTER_S: Final = 5.0
 """How long an async `after_batch` may take: it is not cancelled with what it follows."""
@@ -37,17 +38,31 @@ class Caller:
         self._threads = trio.CapacityLimiter(consumer.concurrency)
         self.is_async = inspect.iscoroutinefunction(self._handler)
         """Whether a run ends when it is cancelled."""
+        self.is_plain = not any(map(inspect.iscoroutinefunction, (self._handler, *self._hooks)))
+        """Whether nothing of a run is async: `handle_in_thread` may run many."""
 
     async def handle(self, jobs: list[ReservedJob]) -> None:
         """Run the handler for these jobs, with the hooks around it.
 
         Cancelled, an async one is cancelled; a plain one is left to itself in its thread.
         """
-        argument = list(jobs) if self._takes_batches else jobs[0]
         if self.is_async and not self._hooks:
-            await self._handler(argument)
+            await self._handler(self._argument(jobs))
         else:
-            await self._around(jobs, self._handler, argument)
+            await self._around(jobs, self._handler, self._argument(jobs))
+
+    async def handle_in_thread(self, stretch: Stretch) -> None:
+        """Run the plain handler for jobs, each with the hooks around it, all in one thread.
+
+        Cancelled, it is left to itself there.
+        """
+        await self._in_thread(stretch.run, self._handle_plain)
+
+    def _handle_plain(self, jobs: list[ReservedJob]) -> None:
+        self._around_plain(jobs, self._handler, self._argument(jobs))
+
+    def _argument(self, jobs: list[ReservedJob]) -> Any:
+        return list(jobs) if self._takes_batches else jobs[0]
 
     async def give_up(self, job: ReservedJob, error: BaseException) -> None:
         """Let the application record that a job is given up, with the hooks around it."""

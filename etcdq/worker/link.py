@@ -120,10 +120,7 @@ class Link:
     async def look(self, jobs: Sequence[Job]) -> list[History | None]:
         """Return what the server knows of jobs; None: the job is gone."""
         replies = await self._ask_all([b"stats-job %d\r\n" % job.job_id for job in jobs])
-        return [
-            read_history(reply.body) if reply.word == "OK" else _no_history(reply)
-            for reply in replies
-        ]
+        return [_history(reply) for reply in replies]
 
     async def touch(self, job_ids: Sequence[int], limit_s: float) -> list[bool]:
         """Restart the TTR of jobs; return whether each one was still held.
@@ -221,8 +218,11 @@ async def open_link(
         yield Link(connection, patience)
 
 
-def _no_history(reply: Reply) -> None:
+def _history(reply: Reply) -> History | None:
+    if reply.word == "OK":
+        return read_history(reply.body)
     _is_done(reply, "OK", "stats-job")
+    return None
 
 
 def _release(job: ReservedJob, delay_s: int) -> bytes:

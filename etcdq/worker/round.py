@@ -24,13 +24,10 @@ from etcdq.worker.heartbeat import Heartbeat
 from etcdq.worker.job import ReservedJob
 from etcdq.worker.link import Link
 from etcdq.worker.planning import Plan
+from etcdq.worker.stretch import TURN_S, Stretch
 
 FAREWELL_S: Final = 5.0
 """How long jobs may take to be handed back by a worker that stops."""
-
-TURN_S: Final = 0.005
-"""How long handlers that wait for nothing run until others get their turn: it deletes what is done
-so far, heeds stops, and touches."""
 
 TOUCH_S: Final = 1.0
 """What the answer to a touch may take at the least, also when the reservation ends before."""
@@ -74,6 +71,7 @@ class Round:
         self._jobs: dict[int, ReservedJob] = {}
         self._waiting: deque[list[ReservedJob]] = deque()
         self._run: tuple[list[ReservedJob], trio.CancelScope] | None = None
+        self._stretch: Stretch | None = None  # what a thread has, while there is one
         self._failure: EtcdqError | None = None
         self._finished: list[ReservedJob] = []
         self._deleted: trio.Event | None = None  # set when all that finished is deleted
@@ -106,7 +104,10 @@ class Round:
         while self._waiting and self._failure is None:
             if self._is_next_suspect():
                 await self._until_deleted()  # nothing else is to be in hand while it runs
-            await self._run_waiting(nursery)
+            if self._caller.is_plain:
+                await self._run_in_thread(nursery)
+            else:
+                await self._run_waiting(nursery)
         await self._until_deleted()
 
     # running --------------------------------------------------------------------------------
@@ -141,6 +142,45 @@ class Round:
         elif error is not None:
             await self._settle_failed_run(jobs, error)
 
+    async def _run_in_thread(self, nursery: trio.Nursery) -> None:
+        """Run what waits as `_run_waiting` does, in a thread."""
+        runs = self._next_stretch()
+        stretch = self._stretch = Stretch(runs)
+        error: BaseException | None = None
+        self._counters.running += len(runs[0])
+        try:
+            with self._control.until_cut_off() as scope:
+                if len(runs) > 1:
+                    nursery.start_soon(self._collect, stretch, nursery)
+                try:
+                    await self._caller.handle_in_thread(stretch)
+                except (Exception, SystemExit) as caught:
+                    error = caught
+        finally:
+            self._stretch = None
+            self._counters.running -= len(runs[0])
+        unbegun, finished, jobs = stretch.end()
+        self._waiting.extendleft(reversed(unbegun))
+        self._delete_soon(finished, nursery)
+        if scope.cancel_called:
+            await self._hand_back(jobs)
+        elif error is not None:
+            await self._settle_failed_run(jobs, error)
+
+    def _next_stretch(self) -> list[list[ReservedJob]]:
+        """Take what a thread may run one after another: single jobs, or one batch."""
+        runs = [self._waiting.popleft()]
+        while self._waiting and len(runs[0]) == len(self._waiting[0]) == 1:
+            if self._is_next_suspect():
+                break
+            runs.append(self._waiting.popleft())
+        return runs
+
+    async def _collect(self, stretch: Stretch, nursery: trio.Nursery) -> None:
+        """Delete what a thread has done before a run that takes longer than its turn."""
+        await trio.sleep(2 * TURN_S)
+        self._delete_soon(stretch.take_finished(), nursery)
+
     def _next_run(self) -> list[ReservedJob]:
         """Take the jobs of the next run; [] if there is none."""
         while self._waiting and self._failure is None:
@@ -172,7 +212,7 @@ class Round:
 
     def _delete_soon(self, jobs: list[ReservedJob], nursery: trio.Nursery) -> None:
         self._finished += jobs
-        if self._deleted is None:
+        if jobs and self._deleted is None:
             self._deleted = trio.Event()
             nursery.start_soon(self._guarded, self._delete_finished, self._deleted)
 
@@ -255,6 +295,8 @@ class Round:
 
     async def _heed_stop(self) -> None:
         await self._control.stopping.wait()
+        if self._stretch is not None:
+            self._waiting.extendleft(reversed(self._stretch.withdraw()))
         unstarted = [job for jobs in self._waiting for job in jobs if not job.is_lost]
         self._waiting.clear()
         await self._guarded(self._hand_back, unstarted)

@@ -59,6 +59,7 @@ WORKER_WORLD = {
     "etcdq/worker/process.py": {"os", "random", "signal", "trio"},
     "etcdq/worker/reload.py": {"os"},  # looks at files
     "etcdq/worker/round.py": {"random", "trio"},
+    "etcdq/worker/stretch.py": {"threading", "time"},  # a thread's turn
     "etcdq/worker/slot.py": {"random", "trio"},
     "etcdq/worker/supervision.py": {"random"},
 }
@@ -74,6 +75,7 @@ DJANGO_WORLD = {
     "etcdq/django/backend.py": {"datetime"},  # until when a task is put off
     "etcdq/django/consumer.py": {"os", "socket"},  # who ran a task
     "etcdq/django/envelope.py": {"datetime"},  # the type
+    "etcdq/django/results/store.py": {"datetime"},  # so here
 }
 WITH_A_NODE = {"etcdq/embedded.py", "etcdq/cli/serve.py"}
 

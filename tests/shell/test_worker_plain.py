@@ -1,0 +1,119 @@
+"""Plain handlers on a node in this process: many in one visit to a thread."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import trio
+
+from etcdq.worker import PermanentError, ReservedJob, TubeConsumer
+from tests.support.beanstalk_world import BeanstalkWorld, with_a_node
+from tests.support.worker_world import (
+    LIMIT_S,
+    at_work,
+    client_of,
+    job_of,
+    put,
+    settle,
+    until,
+    working_in,
+)
+
+
+class Halting(TubeConsumer):
+    """Holds its thread at the job `stop` until it may go on."""
+
+    tubes = ("t",)
+    batch_size = 10
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[bytes] = []
+        self.is_there = trio.Event()
+        self.go_on = threading.Event()
+        self._token = trio.lowlevel.current_trio_token()
+
+    def process(self, job: ReservedJob) -> None:
+        self.seen.append(job.body)
+        if job.body == b"stop":
+            trio.from_thread.run_sync(self.is_there.set, trio_token=self._token)
+            self.go_on.wait(60)
+        elif job.body == b"bad":
+            raise PermanentError("x")
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Whatever a test finds, no thread is left behind."""
+        try:
+            yield
+        finally:
+            self.go_on.set()
+
+
+@with_a_node
+async def test_one_after_another(world: BeanstalkWorld) -> None:
+    """All are run in their order and deleted; one that fails is given up, and the rest goes on."""
+    consumer = Halting()
+    async with client_of(world) as client:
+        ids = await put(client, b"a", b"b", b"bad", b"c", b"d")
+        async with at_work(world, consumer) as working:
+            await until(lambda: working.figures.done == 4)
+
+        assert consumer.seen == [b"a", b"b", b"bad", b"c", b"d"]
+        assert (working.figures.given_up, working.figures.failed) == (1, 1)
+        assert [await job_of(client, each) for each in ids] == [None] * 5
+
+
+@with_a_node
+async def test_what_is_done_is_deleted_while_a_long_one_runs(world: BeanstalkWorld) -> None:
+    """It does not wait for the end of the run that its thread went on with."""
+    consumer = Halting()
+    async with client_of(world) as client:
+        done, running, waiting = await put(client, b"a", b"stop", b"b")
+        async with at_work(world, consumer) as working:
+            with consumer.released():
+                await consumer.is_there.wait()
+                await until(lambda: working.figures.done)
+                states = [await job_of(client, each) for each in (done, running, waiting)]
+                assert working.figures.running == 1
+            await until(lambda: working.figures.done == 3)
+
+    assert [figures and figures["state"] for figures in states] == [None, "reserved", "reserved"]
+
+
+@with_a_node
+async def test_stop_takes_back_what_a_thread_has_not_begun(world: BeanstalkWorld) -> None:
+    """It is ready at once, while the run of the moment may end, and is the thread's last one."""
+    consumer = Halting()
+    with trio.fail_after(LIMIT_S):
+        async with client_of(world) as client, trio.open_nursery() as nursery:
+            running, waiting = await put(client, b"stop", b"a")
+            with working_in(nursery, world, consumer) as working, consumer.released():
+                await consumer.is_there.wait()
+                working.control.stop()
+                await until(lambda: working.figures.handed_back)
+                states = [(await client.stats_job(each))["state"] for each in (running, waiting)]
+            await until(lambda: working.figures.done)
+
+    assert states == ["reserved", "ready"]
+    assert consumer.seen == [b"stop"]
+    assert (working.figures.done, working.figures.handed_back) == (1, 1)
+
+
+@with_a_node
+async def test_cut_off_leaves_the_thread_to_itself(world: BeanstalkWorld) -> None:
+    """What it runs is handed back, and so is the rest: it begins nothing more."""
+    consumer = Halting()
+    async with client_of(world) as client:
+        ids = await put(client, b"a", b"stop", b"b")
+        with consumer.released():
+            async with trio.open_nursery() as nursery:
+                with working_in(nursery, world, consumer) as working:
+                    await consumer.is_there.wait()
+                working.control.cut_off()
+            figures = [await job_of(client, each) for each in ids]
+        await settle()
+
+        assert [each and each["state"] for each in figures] == [None, "ready", "ready"]
+        assert consumer.seen == [b"a", b"stop"]
+        assert (working.figures.done, working.figures.handed_back) == (1, 2)
