@@ -8,7 +8,8 @@ import pytest
 import trio
 
 from tests.support.mortal_server import KINDS
-from tests.support.worker_faults import FAULTS, POINTS, Outcome, fail_everywhere
+from tests.support.trap import FAULTS
+from tests.support.worker_faults import POINTS, Outcome, fail_everywhere
 
 Outcomes = dict[tuple[str, str], Outcome]
 

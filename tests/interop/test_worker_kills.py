@@ -17,7 +17,7 @@ from msgspec import Struct
 from etcdq import beanstalk
 from tests.support.killed_worker import END_S, TUBE, Run, read_runs, start
 from tests.support.mortal_server import KINDS, MortalServer, run_mortal_server
-from tests.support.worker_faults import jobs_left
+from tests.support.trap import jobs_left
 
 ROUNDS = int(os.environ.get("ETCDQ_KILLS") or 8)
 WORKERS = 3

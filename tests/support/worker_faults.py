@@ -1,9 +1,5 @@
 """Workers whose server fails them at a point of their work, and what has come of it."""
 
-import random
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,58 +7,39 @@ import trio
 from msgspec import Struct
 
 from etcdq import beanstalk
-from etcdq.beanstalk import Client, NotFoundError
+from etcdq.beanstalk import Client
 from etcdq.worker import ConsumerStatistics, ReservedJob, TubeConsumer
 from etcdq.worker.control import Control
 from etcdq.worker.link import Patience, Server
 from etcdq.worker.slot import Slot
 from tests.support.mortal_server import MortalServer
-from tests.support.proxy import Proxy
+from tests.support.trap import (
+    FAULTS,
+    LOOK_S,
+    Message,
+    Soonest,
+    Trap,
+    inflict,
+    is_kept,
+    jobs_left,
+    killing,
+    start_server,
+)
 
 TTR_S: Final = 4
 LIMIT_S: Final = 60.0
-LOOK_S: Final = 0.05
 PATIENCE: Final = Patience(answer_s=2.0, reserve_s=1)
 BEFORE, AFTER = b"before", b"after"
-FAULTS: Final = ("killed", "restarted", "stopped", "silent", "reset")
 POINTS: Final = {
-    "reserve": (b"reserve-with-timeout", True),
-    "answer": (b"RESERVED", False),
-    "run": (b"no message", True),
-    "touch": (b"touch", True),
-    "delete": (b"delete", True),
-    "deleted": (b"DELETED", False),
+    "reserve": Message(b"reserve-with-timeout", is_held=False),
+    "answer": Message(b"RESERVED", to_server=False),
+    "run": Message(b"no message"),
+    "touch": Message(b"touch"),
+    "delete": Message(b"delete"),
+    "deleted": Message(b"DELETED", to_server=False),
 }
-"""The message that is on its way when the server fails, and whether it goes to the server. At
-"reserve" the server has it already; at "run" a handler runs, and there is none."""
-
-
-class Trap(Proxy):
-    """Holds the message of a point on its way, until it is said what becomes of it."""
-
-    def __init__(self, nursery: trio.Nursery, target: str, point: str) -> None:
-        super().__init__(nursery, target)
-        self._word, self._to_server = POINTS[point]
-        self._is_kept = point != "reserve"
-        self._go_on = trio.Event()
-        self._is_lost = False
-        self.reached = trio.Event()
-
-    async def look(self, number: int, data: bytes, *, to_server: bool) -> None:
-        """Keep the first message that is the one."""
-        is_it = any(line.startswith(self._word) for line in data.splitlines())
-        if self.reached.is_set() or to_server is not self._to_server or not is_it:
-            return
-        self.reached.set()
-        if self._is_kept:
-            await self._go_on.wait()
-            if self._is_lost:
-                raise trio.BrokenResourceError
-
-    def release(self, *, is_lost: bool) -> None:
-        """Let the message go on, or be lost with its connection."""
-        self._is_lost = is_lost
-        self._go_on.set()
+"""The message that is on its way when the server fails. At "reserve" the server has it, and waits
+for a job; at "run" a handler runs, and there is none."""
 
 
 class Noted(TubeConsumer):
@@ -100,19 +77,12 @@ class Outcome(Struct, frozen=True):
     """Whether the server still had, after the fault, what it had before."""
 
 
-class Soonest(random.Random):
-    """Draws near the lower bound: waits before the next attempt are short."""
-
-    def uniform(self, a: float, b: float) -> float:
-        return a + (b - a) / 20
-
-
 class Cell:
     """One worker, behind a trap of its own, with a tube of its own."""
 
     def __init__(self, nursery: trio.Nursery, server: MortalServer, point: str) -> None:
         self.point = point
-        self.trap = Trap(nursery, server.address, point)
+        self.trap = Trap(nursery, server.address, POINTS[point])
         self.consumer = Noted(f"at-{point}", point, self.trap.reached)
         self.control = Control()
 
@@ -150,43 +120,6 @@ class Cell:
         return Outcome(is_settled, begun.count(BEFORE), len(begun), self.figures, jobs_kept)
 
 
-async def jobs_left(client: Client, tube: str) -> int:
-    """Return how many jobs of a tube there are, in whatever state."""
-    try:
-        figures = await client.stats_tube(tube)
-    except NotFoundError:
-        return 0
-    states = ("ready", "reserved", "delayed", "buried")
-    return sum(figures.count(f"current-jobs-{state}") for state in states)
-
-
-async def inflict(fault: str, server: MortalServer, cells: list[Cell]) -> None:
-    """Let a server fail, and be there again when all workers have noticed that."""
-    traps = [cell.trap for cell in cells]
-    if fault == "stopped":
-        server.stop()
-    elif fault in ("killed", "restarted"):
-        end = server.kill if fault == "killed" else server.terminate
-        await trio.to_thread.run_sync(end)
-    for trap in traps:
-        if fault == "silent":
-            trap.hold()
-        elif fault == "reset":
-            await trap.cut(reset=True)
-        trap.release(is_lost=fault not in ("stopped", "silent"))
-    if fault in ("killed", "restarted"):
-        await trio.to_thread.run_sync(server.start)
-    while any(trap.connections < 2 for trap in traps):  # noqa: ASYNC110 - a figure has no event
-        await trio.sleep(LOOK_S)
-    if fault == "stopped":
-        server.go_on()
-    if fault == "silent" and server.kind == "beanstalkd":
-        # 1.12 may forget that a reservation runs out while others connect and leave: it needs to
-        # hear at last that its peer is gone.
-        for trap in traps:
-            await trap.cut(only_held=True)
-
-
 async def fail_workers(server: MortalServer, fault: str) -> dict[str, Outcome]:
     """Let a server fail in one way when there is a worker at each point.
 
@@ -200,7 +133,7 @@ async def fail_workers(server: MortalServer, fault: str) -> dict[str, Outcome]:
             async with beanstalk.connect(server.address) as client:
                 for cell in cells:
                     await cell.reach(client, nursery)
-            await inflict(fault, server, cells)
+            await inflict(fault, server, [cell.trap for cell in cells])
             async with beanstalk.connect(server.address) as client:
                 for cell in cells:
                     cell.consumer.go_on.set()
@@ -209,7 +142,7 @@ async def fail_workers(server: MortalServer, fault: str) -> dict[str, Outcome]:
                     settled |= {c.point for c in cells if await c.is_settled(client)}
                     await trio.sleep(LOOK_S)
             nursery.cancel_scope.cancel()
-    kept = server.keeps_jobs or fault not in ("killed", "restarted")
+    kept = is_kept(fault, server)
     return {c.point: c.outcome(is_settled=c.point in settled, jobs_kept=kept) for c in cells}
 
 
@@ -222,9 +155,7 @@ async def fail_everywhere(kind: str, folder: Path) -> dict[tuple[str, str], Outc
     found: dict[tuple[str, str], Outcome] = {}
 
     async def fail(fault: str) -> None:
-        place = folder / fault
-        place.mkdir()
-        server = await trio.to_thread.run_sync(partial(MortalServer, kind, place))
+        server = await start_server(kind, folder / fault)
         with killing(server):
             outcomes = await fail_workers(server, fault)
         found.update({(fault, point): outcome for point, outcome in outcomes.items()})
@@ -233,12 +164,3 @@ async def fail_everywhere(kind: str, folder: Path) -> dict[tuple[str, str], Outc
         for fault in FAULTS:
             nursery.start_soon(fail, fault)
     return found
-
-
-@contextmanager
-def killing(server: MortalServer) -> Iterator[None]:
-    """Kill a server at the end."""
-    try:
-        yield
-    finally:
-        server.kill()
