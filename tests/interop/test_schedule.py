@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -314,6 +315,45 @@ def test_probes(
     assert [get(ports["away"], path)[0] for path in ("/live", "/ready")] == [200, 503]
     assert re.search(r"etcdq_scheduler_failed_total [1-9]", get(ports["away"], "/metrics")[1])
     assert [there.end(), away.end()] == [0, 0]
+
+
+BROKEN = """
+import sys
+from etcdq import cli
+from {module} import {name}
+
+def fail(*_):
+    raise RuntimeError("a fault")
+
+{name}.{method} = fail
+sys.argv = ["etcdq", *sys.argv[1:]]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "method"),
+    [
+        ("etcdq.schedule.scheduler", "Scheduler", "_look"),
+        ("etcdq.health", "HealthServer", "check"),
+    ],
+)
+def test_part_that_dies(
+    module: str, name: str, method: str, file: Path, ours_beanstalk: str
+) -> None:
+    """No part of a scheduler goes on without the others: it ends, and not with exit code 0."""
+    script = BROKEN.format(module=module, name=name, method=method)
+    flags = ("-a", ours_beanstalk, "--health", str(free_port()))
+    done = subprocess.run(
+        [sys.executable, "-c", script, "schedule", str(file), *flags],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+
+    assert done.returncode == 1
+    assert "RuntimeError: a fault" in done.stderr
 
 
 @pytest.mark.parametrize("health", ["nowhere", "here:", "1:2:3", "70000", "192.0.2.1:80"])
