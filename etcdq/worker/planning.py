@@ -46,6 +46,9 @@ def plan(jobs: Sequence[J], *, together: bool, tries_max: int) -> Plan[J]:
         together: whether the handler takes many at a time.
         tries_max: after so many tries a job is not run any more.
     """
+    if not any(job.tries or job.vanished for job in jobs):  # as nearly always
+        fresh_runs = [list(jobs)] if together and jobs else [[job] for job in jobs]
+        return Plan([], fresh_runs, [])
     spent = [job for job in jobs if job.tries >= tries_max]
     rest = [job for job in jobs if job.tries < tries_max]
     suspects = [job for job in rest if job.vanished]

@@ -66,7 +66,6 @@ class Round:
         self._rng = rng
         self._rules = consumer.rules()
         self._counters = consumer.counters
-        self._log = log.bind(consumer=type(consumer).__name__)
         self._heartbeat = Heartbeat(reserved_s)
         self._jobs: dict[int, ReservedJob] = {}
         self._waiting: deque[list[ReservedJob]] = deque()
@@ -130,7 +129,7 @@ class Round:
                     break
                 finally:
                     self._end_run(jobs)
-                self._delete_soon(jobs, nursery)
+                self._note_finished(jobs, nursery)
                 jobs = []
                 if scope.cancel_called or self._is_next_suspect():
                     break
@@ -161,7 +160,7 @@ class Round:
             self._counters.running -= len(runs[0])
         unbegun, finished, jobs = stretch.end()
         self._waiting.extendleft(reversed(unbegun))
-        self._delete_soon(finished, nursery)
+        self._note_finished(finished, nursery)
         if scope.cancel_called:
             await self._hand_back(jobs)
         elif error is not None:
@@ -179,7 +178,8 @@ class Round:
     async def _collect(self, stretch: Stretch, nursery: trio.Nursery) -> None:
         """Delete what a thread has done before a run that takes longer than its turn."""
         await trio.sleep(2 * TURN_S)
-        self._delete_soon(stretch.take_finished(), nursery)
+        self._finished += stretch.take_finished()
+        self._delete_soon(nursery)
 
     def _next_run(self) -> list[ReservedJob]:
         """Take the jobs of the next run; [] if there is none."""
@@ -210,26 +210,34 @@ class Round:
             kind = error if len(jobs) == 1 else _Together()
             await self._settle_failure(job, error, kind)
 
-    def _delete_soon(self, jobs: list[ReservedJob], nursery: trio.Nursery) -> None:
+    def _note_finished(self, jobs: list[ReservedJob], nursery: trio.Nursery) -> None:
         self._finished += jobs
-        if jobs and self._deleted is None:
-            self._deleted = trio.Event()
-            nursery.start_soon(self._guarded, self._delete_finished, self._deleted)
+        if self._waiting:  # else they are deleted at once, by who is here
+            self._delete_soon(nursery)
 
-    async def _delete_finished(self, deleted: trio.Event) -> None:
-        """Delete what has finished, and what finishes meanwhile, while the next handler runs."""
+    def _delete_soon(self, nursery: trio.Nursery) -> None:
+        if self._finished and self._deleted is None:
+            self._deleted = trio.Event()
+            nursery.start_soon(self._guarded, self._delete_meanwhile, self._deleted)
+
+    async def _delete_meanwhile(self, deleted: trio.Event) -> None:
+        """Delete what has finished, while the next handler runs."""
         try:
-            while self._finished:
-                jobs, self._finished = self._finished, []
-                count = await self._settle(jobs, self._link.delete)
-                self._counters.done += count
+            await self._delete_finished()
         finally:
             self._deleted = None
             deleted.set()
 
+    async def _delete_finished(self) -> None:
+        while self._finished:
+            jobs, self._finished = self._finished, []
+            count = await self._settle(jobs, self._link.delete)
+            self._counters.done += count
+
     async def _until_deleted(self) -> None:
         if self._deleted is not None:
             await self._deleted.wait()
+        await self._delete_finished()
 
     async def _settle_failure(
         self, job: ReservedJob, error: BaseException, kind: BaseException
@@ -355,8 +363,9 @@ class Round:
     def _tell(
         self, job: ReservedJob, event: str, error: BaseException | None, **fields: object
     ) -> None:
-        self._log.warning(
+        log.warning(
             event,
+            consumer=type(self._consumer).__name__,
             job=job.job_id,
             tube=job.tube,
             number=job.number,
