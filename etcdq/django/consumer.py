@@ -14,6 +14,7 @@ from etcdq.django import envelope
 from etcdq.django.backend import TubeBackend
 from etcdq.django.envelope import Envelope
 from etcdq.django.tasks_api import (
+    InvalidTask,
     TaskContext,
     TaskError,
     TaskResult,
@@ -97,9 +98,14 @@ class TaskConsumer(TubeConsumer):
     def on_give_up(self, job: ReservedJob, error: BaseException) -> None:
         """Keep the failure, and tell of it: Django's `task_finished`."""
         try:
-            result = self._result(envelope.read(job.body), job)
-        except Exception:
-            return  # no task of this project: nobody waits for its result
+            sent = envelope.read(job.body)
+        except PermanentError:
+            return  # nobody has enqueued it
+        try:
+            result = self._result(sent, job)
+        except (ImportError, PermanentError, InvalidTask):
+            self._keep_failure(sent, error)  # without its task there is no more to be told
+            return
         if result.status == TaskResultStatus.SUCCESSFUL:
             return
         if not getattr(error, _NOTED, False):
@@ -156,6 +162,12 @@ class TaskConsumer(TubeConsumer):
             from etcdq.django.results import store
 
             store.save(result)
+
+    def _keep_failure(self, sent: Envelope, error: BaseException) -> None:
+        if self._backend.supports_get_result:
+            from etcdq.django.results import store
+
+            store.fail(sent.id, self._backend.alias, _described(error), timezone.now())
 
 
 def _call(result: Any) -> Any:

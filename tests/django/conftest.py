@@ -1,4 +1,6 @@
-"""Which Djangos there are to test with: that of this environment, and one for a newer Python."""
+"""Which Djangos there are to test with: that of this environment, and one for a newer Python; and
+the project in each of them.
+"""
 
 import subprocess
 import sys
@@ -9,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from etcdq.beanstalk import BlockingClient
 from tests.support.beanstalk_peer import run_beanstalkd
+from tests.support.django_project import TUBES, Project, Web
 from tests.support.processes import free_port, run_etcdq
+from tests.support.programs import Program
 
 CLIENTS = Path(__file__).parents[2] / ".clients"
 HERE = "here"
@@ -89,3 +94,33 @@ def beanstalkd() -> Iterator[str]:
     """Where a real beanstalkd listens."""
     with run_beanstalkd() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def project(django: Kind, ours: str, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return the project, its databases made."""
+    project = Project(django.python, tmp_path_factory.mktemp("project"), ours, TUBES)
+    done = project.manage("migrate", "-v", "0")
+    assert done.returncode == 0, done.stderr
+    return project
+
+
+@pytest.fixture(scope="session")
+def web(project: Project) -> Iterator[Web]:
+    """Return a process that enqueues."""
+    with project.web() as web:
+        yield web
+
+
+@pytest.fixture(scope="session")
+def worker(project: Project) -> Iterator[Program]:
+    """Return a worker of the backend "default", which runs one task after the other."""
+    with project.worker() as worker:
+        yield worker
+
+
+@pytest.fixture
+def queue(ours: str) -> Iterator[BlockingClient]:
+    """Return a client of the server itself."""
+    with BlockingClient(ours) as client:
+        yield client

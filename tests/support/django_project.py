@@ -4,17 +4,22 @@ import json
 import os
 import select
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from etcdq.beanstalk import BlockingClient
 from tests.support.processes import clean_environment
 from tests.support.programs import Program, run_program
 
 PROJECT = Path(__file__).parents[1] / "django/project"
 ROOT = Path(__file__).parents[2]
 END_S = 60.0
+LOOK_S = 0.02
+TUBES = "django"
+"""How the names of tubes begin, if nothing else is said."""
 
 
 class Web:
@@ -100,3 +105,24 @@ class Project:
 
     def _command(self, words: tuple[str, ...]) -> list[str]:
         return [self._python, os.fspath(PROJECT / "manage.py"), *words]
+
+
+def until(is_so: Callable[[], object]) -> None:
+    """Look at other processes until something is so there."""
+    end_s = time.monotonic() + END_S
+    while not is_so():
+        assert time.monotonic() < end_s, "it does not come about"
+        time.sleep(LOOK_S)
+
+
+def jobs(queue: BlockingClient, tube: str) -> dict[str, Any]:
+    """Return how many jobs of a tube are in which state, but for states that none is in."""
+    figures = queue.stats_tube(tube)
+    states = ("ready", "reserved", "delayed", "buried")
+    counts = {state: figures[f"current-jobs-{state}"] for state in states}
+    return {state: count for state, count in counts.items() if count}
+
+
+def newest(queue: BlockingClient) -> int:
+    """Return the id of the newest job."""
+    return int(queue.stats()["total-jobs"])

@@ -1,5 +1,6 @@
 """Between Django's TaskResult and the table of results."""
 
+from datetime import datetime
 from typing import Any
 
 from etcdq.django.results.models import StoredResult
@@ -28,6 +29,16 @@ def add(result: Any) -> None:
 def save(result: Any) -> None:
     """Keep a result as it is now, also one that is not there (any more)."""
     _row(result).save()
+
+
+def fail(result_id: str, backend: str, error: Any, now: datetime) -> None:
+    """Keep that a task has failed whose function is not there, so that there is no TaskResult."""
+    row = StoredResult.objects.filter(id=result_id, backend=backend).first()
+    if row is not None and row.status != TaskResultStatus.SUCCESSFUL:
+        row.status = TaskResultStatus.FAILED
+        row.finished_at = now
+        row.errors.append(_error(error))
+        row.save()
 
 
 def remove_unstarted(result_id: str) -> None:
@@ -67,10 +78,14 @@ def _row(result: Any) -> StoredResult:
         queue_name=task.queue_name,
         priority=task.priority,
         run_after=task.run_after,
-        errors=[
-            {"exception_class_path": each.exception_class_path, "traceback": each.traceback}
-            for each in result.errors
-        ],
+        errors=[_error(each) for each in result.errors],
         return_value=result._return_value,
         **{field: getattr(result, field) for field in _SAME},
     )
+
+
+def _error(error: Any) -> dict[str, str]:
+    return {
+        "exception_class_path": error.exception_class_path,
+        "traceback": error.traceback,
+    }
