@@ -41,15 +41,23 @@ class TaskConsumer(TubeConsumer):
         backend: whose tasks.
         tubes: where they are.
         concurrency: how many run at a time.
+        batch_size: how many are reserved together, to be run one after another.
     """
 
-    def __init__(self, backend: TubeBackend, tubes: Sequence[str], concurrency: int = 1) -> None:
+    def __init__(
+        self,
+        backend: TubeBackend,
+        tubes: Sequence[str],
+        concurrency: int = 1,
+        batch_size: int = 1,
+    ) -> None:
         super().__init__()
         options = backend.tube_options
         self._backend = backend
         self._worker_id = f"{socket.gethostname()}:{os.getpid()}"[-64:]
         self.tubes = tubes
         self.concurrency = concurrency
+        self.batch_size = batch_size
         self.tries_max = options.tries_max
         self.retry_base_s = options.retry_base_s
         self.retry_cap_s = options.retry_cap_s

@@ -32,7 +32,7 @@ def test_priorities_on_one_tube(project: Project, web: Web) -> None:
     for number, priority in enumerate((0, -100, 100, 0, 99)):
         web("enqueue", "add", number, priority, **on, priority=priority, queue_name="bulk")
 
-    with project.worker("--backend", "one_tube") as worker:
+    with project.worker("--backend", "one_tube", "--batch-size", "3") as worker:
         ran = [worker.lines_until("finished")[1] for _ in range(5)]
     assert ran == ["add 2 100", "add 4 99", "add 0 0", "add 3 0", "add 1 -100"]
 
@@ -112,7 +112,7 @@ def test_worker_that_dies(project: Project, web: Web) -> None:
     """Its task is tried again by another one, its process is replaced, and the end is clean."""
     id = web("enqueue", "kill", backend="at_once")
 
-    with project.worker("--backend", "at_once", "--processes", "2") as worker:
+    with project.worker("--backend", "at_once", "--processes", "2", "--batch-size", "2") as worker:
         assert worker.line() == "started kill 1"
         first = worker.line()
         assert worker.line() == "started kill 2"

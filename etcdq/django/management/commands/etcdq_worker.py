@@ -49,6 +49,14 @@ class Command(BaseCommand):
             default=1,
             help="tasks that run at a time in a process, 1",
         )
+        add(
+            "--batch-size",
+            type=_positive,
+            default=1,
+            metavar="N",
+            help="tasks that are reserved together, and run one after another: less to and fro for"
+            " short ones; 1",
+        )
         add("--processes", type=_positive, default=1, help="each with all of these queues, 1")
         add("--grace", type=_read(read_seconds), default=30.0, metavar="30s", help="30s")
         add(
@@ -81,7 +89,7 @@ class Command(BaseCommand):
         try:
             backend = _backend(options["backend"])
             tubes = backend.tube_options.tubes_of(backend.queues, options["queue"])
-            consumer = TaskConsumer(backend, tubes, options["concurrency"])
+            consumer = TaskConsumer(backend, tubes, options["concurrency"], options["batch_size"])
             consumer.check()
             server = Server(backend.tube_options.address)
             code = launch.run(lambda: [consumer], server, lambda flags: _command(flags, options))
@@ -114,6 +122,7 @@ def _command(flags: list[str], options: dict[str, Any]) -> list[str]:
     spec = sys.modules["__main__"].__spec__
     itself = [sys.argv[0]] if spec is None else ["-m", spec.parent or spec.name]
     words = ["--backend", options["backend"], "--concurrency", str(options["concurrency"])]
+    words += ["--batch-size", str(options["batch_size"])]
     words += [word for queue in options["queue"] for word in ("--queue", queue)]
     if options.get("pythonpath"):  # the settings are passed on in the environment
         words += ["--pythonpath", options["pythonpath"]]
