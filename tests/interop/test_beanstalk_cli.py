@@ -191,7 +191,7 @@ def test_kick_by_id(etcdq: Run, tube: str) -> None:
         (("peek", "--state", "x"), 2, "etcdq peek: Invalid value"),
         (("peek", "-t", "never-used"), 1, "etcdq: there is no ready job in never-used"),
         (("peek", "18446744073709551615"), 1, "etcdq: peek 18446744073709551615: there is no"),
-        (("stats", "-t", "never-used"), 1, "etcdq: stats-tube never-used: there is no such"),
+        (("stats", "-t", "nowhere"), 1, "etcdq: stats-tube nowhere: there is no such"),
         (("top", "--interval", "0"), 2, "etcdq top: Invalid value for '--interval'"),
     ],
 )

@@ -174,7 +174,8 @@ def test_heartbeats_go_on_while_shutting_down(
 
     assert (code, printed) == (0, ["end 2.5"])
     assert finish(second)[:2] == (0, [])
-    assert figures(etcdq, f"{tube}.{handler}") == {}
+    states = ("ready", "reserved", "delayed", "buried")
+    assert [count(etcdq, f"{tube}.{handler}", state) for state in states] == [0] * 4
 
 
 @pytest.mark.parametrize("signals", [1, 2])
