@@ -52,7 +52,9 @@ _PLAIN: Final = {
     for word in ("DELETED", "TOUCHED", "RELEASED", "BURIED", "KICKED", "NOT_FOUND", "TIMED_OUT")
 }
 """Replies of one word that come by thousands."""
-_USUAL: Final = re.compile(rb"(?:OK (\d{1,9})|(%b))\r\n" % b"|".join(_PLAIN)).match
+_USUAL: Final = re.compile(
+    rb"(?:(%b)|OK (\d{1,9})|RESERVED (\d{1,19}) (\d{1,9}))\r\n" % b"|".join(_PLAIN)
+).match
 
 
 class ReplyReader:
@@ -98,16 +100,21 @@ class ReplyReader:
             return
         buffer, at = self._buffer, self._at
         while (found := _USUAL(buffer, at)) is not None:
-            size, word = found.groups()
+            word, size, number, job_size = found.groups()
             end = found.end()
             if word is not None:
                 replies.append(_PLAIN[word])
                 at = end
                 continue
-            start, end = end, end + int(size)
+            start, end = end, end + int(size or job_size)
             if not buffer.startswith(_CRLF, end):
                 break
-            replies.append(Reply("OK", (size.decode(),), bytes(buffer[start:end])))
+            body = bytes(buffer[start:end])
+            if size is not None:
+                replies.append(Reply("OK", (size.decode(),), body))
+            else:
+                words = number.decode(), job_size.decode()
+                replies.append(Reply("RESERVED", words, jobs=(Job(int(number), body),)))
             at = end + len(_CRLF)
         self._at = at
 
