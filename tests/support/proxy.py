@@ -62,6 +62,8 @@ class Proxy:
         streams = [stream for number in numbers for stream in self._streams[number]]
         if reset:
             for stream in streams:
+                if stream.socket.fileno() == -1:
+                    continue  # its other side was quicker
                 stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         for stream in streams:
             await trio.aclose_forcefully(stream)
