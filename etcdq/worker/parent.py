@@ -116,6 +116,8 @@ class Parent:
             list(self._command(place)), stdin=subprocess.PIPE, process_group=0
         )
         self._children.add(process)
+        if self._control.is_stopping:  # it was started while the others were told to end
+            process.terminate()
         log.info("worker process started", place=place, pid=process.pid)
         try:
             await process.wait()

@@ -35,13 +35,13 @@ def load_consumers(target: str, role: str, folder: Path) -> list[TubeConsumer]:
         chosen: Iterable[Any] = [_named(module, name)]
     else:
         roles = {**_roles_of_project(folder), **getattr(module, "ROLES", {})}
-        listed = {each: [_resolved(module, x) for x in them] for each, them in roles.items()}
-        if role == ALL and role not in listed:
-            chosen = [*_consumers_in(module), *(x for them in listed.values() for x in them)]
-        elif role in listed:
-            chosen = listed[role]
+        if role == ALL and role not in roles:
+            listed = [x for each in roles for x in _listed(module, each, roles[each])]
+            chosen = [*_consumers_in(module), *listed]
+        elif role in roles:
+            chosen = _listed(module, role, roles[role])
         else:
-            known = ", ".join(sorted({ALL, *listed}))
+            known = ", ".join(sorted({ALL, *roles}))
             raise InvalidArgumentError(f"there is no role {role!r}, but {known}")
     consumers = _made(chosen)
     if not consumers:
@@ -65,6 +65,13 @@ def _named(module: ModuleType, name: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         raise InvalidArgumentError(f"there is no {name!r} in {module.__name__}") from None
+
+
+def _listed(module: ModuleType, role: str, listed: Iterable[Any]) -> list[Any]:
+    try:
+        return [_resolved(module, each) for each in listed]
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"role {role}: {error.text}") from error
 
 
 def _resolved(module: ModuleType, what: Any) -> Any:

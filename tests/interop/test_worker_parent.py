@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -104,6 +105,26 @@ async def test_stop(child: int, whole: int, tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     assert run.code == whole
+
+
+async def test_stop_while_a_child_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child that was not there yet when the others were told to end is told as well."""
+    start = trio.lowlevel.open_process
+
+    async def slowly(*arguments: Any, **options: Any) -> trio.Process:
+        process = await start(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await trio.sleep(0.2)
+        return process
+
+    monkeypatch.setattr(trio.lowlevel, "open_process", slowly)
+    with trio.move_on_after(LIMIT_S / 2) as limit:
+        async with running(Parent(waiting(tmp_path), 1, LIMIT_S, random.Random(0))) as run:
+            pass
+
+    assert (limit.cancelled_caught, run.code) == (False, 0)
 
 
 async def test_killed_child_is_replaced(tmp_path: Path) -> None:

@@ -88,6 +88,17 @@ def test_roles_of_the_project(
     assert names("app_jobs", "both", tmp_path) == ["send"]
 
 
+def test_role_of_another_module(module: ModuleType, tmp_path: Path) -> None:
+    """It holds up no other role; who needs it is told which one it is."""
+    text = '[tool.etcdq.roles]\nmail = ["Inbound"]\nweb = ["Crawler"]\n'
+    (tmp_path / "pyproject.toml").write_text(text)
+
+    assert names("app_jobs", "mail", tmp_path) == ["Inbound"]
+    for role in ("web", "all"):
+        with pytest.raises(InvalidArgumentError, match="role web: there is no 'Crawler'"):
+            load_consumers("app_jobs", role, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("target", "role", "text"),
     [
