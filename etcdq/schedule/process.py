@@ -14,7 +14,7 @@ from etcdq.beanstalk.address import choose_address
 from etcdq.endpoint import Endpoint
 from etcdq.errors import InvalidArgumentError
 from etcdq.health import HealthServer, Pulse, open_health
-from etcdq.schedule.agenda import Record
+from etcdq.schedule.agenda import Outcome, Record
 from etcdq.schedule.entry import Schedule
 from etcdq.schedule.file import ScheduleError, read_schedule
 from etcdq.schedule.scheduler import Scheduler
@@ -66,8 +66,8 @@ class SchedulerStatus:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What became of slots, of all entries together."""
-        sums: Counter[str] = Counter()
+        """What became of slots, of all entries together; 0 of what has not happened yet."""
+        sums: Counter[str] = Counter({outcome.value: 0 for outcome in Outcome})
         for (_, outcome), count in tuple(self._scheduler.counts.items()):
             sums[outcome.value] += count
         return sums

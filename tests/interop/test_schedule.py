@@ -312,6 +312,7 @@ def test_probes(
 
     assert [get(ports["there"], path)[0] for path in ("/live", "/ready")] == [200, 200]
     assert re.search(r"etcdq_scheduler_put_total [1-9]", get(ports["there"], "/metrics")[1])
+    assert "etcdq_scheduler_refused_total 0.0" in get(ports["there"], "/metrics")[1]
     assert [get(ports["away"], path)[0] for path in ("/live", "/ready")] == [200, 503]
     assert re.search(r"etcdq_scheduler_failed_total [1-9]", get(ports["away"], "/metrics")[1])
     assert [there.end(), away.end()] == [0, 0]
