@@ -60,6 +60,7 @@ WORKER_WORLD = {
     "etcdq/worker/reload.py": {"os"},  # looks at files
     "etcdq/worker/round.py": {"random", "trio"},
     "etcdq/worker/stretch.py": {"threading", "time"},  # a thread's turn
+    "etcdq/worker/sentry.py": {"os"},  # reads the environment
     "etcdq/worker/slot.py": {"random", "trio"},
     "etcdq/worker/supervision.py": {"random"},
 }
