@@ -286,19 +286,23 @@ RECEIVE_BYTES = 8_192
 """Asked of the socket at once: some 50 small calls. More would make peer and node take turns, each
 idle while the other works; less would cost a system call for fewer calls."""
 
-LOOKS_MAX = 30
-"""How often the socket of a quick peer is looked at before we sleep: some 50 µs (ADR 0008)."""
+READY_MAX = 64
+"""So many sockets are read before what came is answered."""
+
+LOOKS_MAX = 100
+"""How often the sockets are looked at before we sleep, while packets come quickly: some 50 µs
+(ADR 0008)."""
 
 QUICK_PEER_S = 0.000_1
-"""A peer that comes within this time after we slept is one to look out for: an answer and a wake-up
-take about as long."""
+"""Packets come quickly if one came within this time after we slept: an answer and a wake-up take
+about as long."""
 
-LOOKS_IN_A_ROW_MAX = 16
-"""So many packets are taken that way before other tasks have their turn: about a millisecond."""
+READ_TURN_S = 0.001
+"""For so long what comes is read and answered before other tasks have their turn."""
 
-LOOKS_REST = 16
-"""After looks in vain so many packets are waited for asleep: where the peer shares our only CPU,
-each look in vain is time taken from it."""
+LOOKS_REST = 4
+"""After looks in vain we sleep at once so often: where a peer shares our only CPU, each look in
+vain is time taken from it."""
 
 LINGER_S = 1.0
 """How long a closed connection is still read, so that its last words are not cut off by a reset."""

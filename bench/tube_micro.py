@@ -13,14 +13,12 @@ import pstats
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 import trio
 
 from bench import tube
-from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import log_nowhere
-from etcdq.actors.turns import Seat
+from etcdq.actors.turns import Seat, SeatMailbox
 from etcdq.server.beanstalk.session import Session
 from etcdq.server.config import embedded_config
 from etcdq.server.node import Node
@@ -32,14 +30,13 @@ class Connection:
     """A session and its mailbox."""
 
     def __init__(self, node: Node) -> None:
-        self._mailbox: Mailbox[Any] = Mailbox()
+        self._mailbox = SeatMailbox(node.beanstalk.readers.turns)
         self._session = Session(node.beanstalk, self._mailbox)
-        self._seat = Seat(self._mailbox, self._session.receive, self._hear)
+        self._seat = Seat(self._mailbox, self._session.receive, self._hear, lambda _: None)
 
     def ask(self, commands: bytes) -> bytes:
         """Take commands, as a packet brings them, through all turns; return what is answered."""
-        turns = self._session.door.turns
-        turns.take(self._seat, commands)
+        self._session.door.readers.turns.take([(self._seat, commands)])
         return self._session.take_output()
 
     def hear(self) -> bytes:

@@ -35,6 +35,7 @@ from etcdq.server.beanstalk.door import DoorSettings as BeanstalkSettings
 from etcdq.server.config import NodeConfig
 from etcdq.server.etcd.door import Door, DoorSettings, Identity
 from etcdq.server.facts import Facts
+from etcdq.server.readers import Readers
 from etcdq.server.totals import GroupLook, TotalsLook, tube_names
 
 API_VERSION = "3.5.0"
@@ -88,7 +89,7 @@ class Node:
             queue=self.queue,
             face=self._face,
         )
-        turns = Turns((self._queues, self._keys))
+        readers = Readers(Turns((self._queues, self._keys)))
         self.door = Door(
             identity=identity,
             board=board,
@@ -96,7 +97,7 @@ class Node:
             queue=self.queue,
             census=self.census,
             keys_statistics=self._key_space.statistics,
-            turns=turns,
+            readers=readers,
             settings=DoorSettings(
                 queue_prefixes=config.queue_prefixes,
                 request_bytes_max=config.max_request_bytes,
@@ -120,7 +121,7 @@ class Node:
             set_draining=self.set_draining,
             new_connection=count(1).__next__,
             spend_job_id=self._spend_job_id,
-            turns=turns,
+            readers=readers,
             settings=BeanstalkSettings(config.max_job_size, dialect),
         )
 
@@ -128,7 +129,7 @@ class Node:
         """Run both shells in `nursery`; a `CoreFault` ends it."""
         await nursery.start(self._keys.run)
         await nursery.start(self._queues.run)
-        await nursery.start(self.door.turns.run)
+        await nursery.start(self.door.readers.run)
 
     def drain(self) -> None:
         """Refuse puts from now on; everything that shrinks a queue still works."""

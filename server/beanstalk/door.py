@@ -8,6 +8,7 @@ from etcdq.actors import limits
 from etcdq.actors.message import Handle
 from etcdq.actors.turns import Turns
 from etcdq.server.beanstalk.counts import CommandCounts
+from etcdq.server.readers import Readers
 
 Dialect = Literal["tuber", "beanstalkd"]
 """`beanstalkd`: no extension, and statistics with exactly its fields."""
@@ -97,7 +98,7 @@ class BeanstalkDoor:
         group: None for one that nobody belongs to and nobody waits for.
         set_draining: whether puts are refused from now on, on every door.
         new_connection: a number that no other connection of the node ever had.
-        turns: of the node's shells.
+        readers: of its sockets; they take the turns of the node's shells.
         spend_job_id: no job gets the next id: a refused put has used it up.
     """
 
@@ -113,6 +114,6 @@ class BeanstalkDoor:
     set_draining: Callable[[bool], None]
     new_connection: Callable[[], int]
     spend_job_id: Callable[[], object]
-    turns: Turns = field(default_factory=lambda: Turns(()))
+    readers: Readers = field(default_factory=lambda: Readers(Turns(())))
     counts: CommandCounts = field(default_factory=CommandCounts)
     settings: DoorSettings = DoorSettings()

@@ -1,18 +1,16 @@
 """The shell of a session: reads the socket, steps the session, writes what it has to say.
 
-Trio shell. The reader steps the session in place; actors' replies come through the mailbox, many
-at a time, and what they make leaves in one write. Only a socket that would block gets a writer.
+Trio shell. The session is stepped in place by who reads (`readers.py`); actors' replies come
+through the mailbox, many at a time, and what they make leaves in one write. Only a socket that
+would block gets a writer.
 """
-
-from typing import Any
 
 import trio
 
 from etcdq.actors import limits
 from etcdq.actors.core import NEVER_S
-from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import WriteLog, log_nowhere
-from etcdq.actors.turns import Seat
+from etcdq.actors.turns import Seat, SeatMailbox
 from etcdq.server.beanstalk.door import BeanstalkDoor
 from etcdq.server.beanstalk.session import Session
 from etcdq.server.byte_stream import byte_stream_of, peer_of
@@ -45,12 +43,11 @@ class SessionShell:
     """Runs one session over one stream."""
 
     def __init__(self, stream: trio.abc.Stream, door: BeanstalkDoor) -> None:
-        self.mailbox: Mailbox[Any] = Mailbox()
+        self.mailbox = SeatMailbox(door.readers.turns)
         self.session = Session(door, self.mailbox)
-        self._turns = door.turns
-        self._seat = Seat(self.mailbox, self.session.receive, self._hear_now)
+        self._seat = Seat(self.mailbox, self.session.receive, self._hear_now, self._end_now)
         self._stream = stream
-        self._bytes = byte_stream_of(stream)
+        self._bytes = byte_stream_of(stream, door.readers)
         self._nursery: trio.Nursery | None = None
         self._backlog = bytearray()
         self._alarm = trio.CancelScope()
@@ -73,18 +70,22 @@ class SessionShell:
     async def _read(self) -> None:
         session = self.session
         while not session.finished:
-            data = await self._bytes.receive(alone=self._seat.alone)
-            if not data:
-                self._peer_is_silent = True
-                session.hang_up()
+            if not await self._bytes.read(self._seat, self._read_on):
                 break
-            self._turns.take(self._seat, data)
-            if session.has_output:  # it answers some commands by itself
-                self._flush()
-            self._set_alarm()
             if not self._may_read():
                 await self._wait_room()
         self.mailbox.wake()
+
+    def _read_on(self) -> bool:
+        """Say what the session answered by itself; return whether there is room for more."""
+        if self.session.has_output:
+            self._flush()
+        self._set_alarm()
+        return self._may_read() and not self.session.finished
+
+    def _end_now(self, _now_s: float) -> None:
+        self._peer_is_silent = True
+        self.session.hang_up()
 
     def _may_read(self) -> bool:
         return len(self._backlog) <= limits.BACKLOG_BYTES_MAX and self.session.wants_input

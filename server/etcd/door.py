@@ -8,6 +8,7 @@ from etcdq.actors import limits
 from etcdq.actors.message import Handle
 from etcdq.actors.queue.messages import Credit, QueueStatistics
 from etcdq.actors.turns import Turns
+from etcdq.server.readers import Readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Door:
 
     `board["revision"]` is the store's current revision. `queue(name)` never creates anything.
     `census` returns the statistics of every living queue, `keys_statistics` of the key space.
-    `turns` are those of the node's shells.
+    `readers` read the sockets of its sessions, and take the turns of the node's shells.
     """
 
     identity: Identity
@@ -51,5 +52,5 @@ class Door:
     queue: Callable[[bytes], Handle]
     census: Callable[[], list[QueueStatistics]]
     keys_statistics: Callable[[], Any]
-    turns: Turns = field(default_factory=lambda: Turns(()))
+    readers: Readers = field(default_factory=lambda: Readers(Turns(())))
     settings: DoorSettings = DoorSettings()

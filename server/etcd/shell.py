@@ -5,14 +5,12 @@ Both write at once as far as the socket takes it; only a socket that would block
 """
 
 import uuid
-from typing import Any
 
 import trio
 
 from etcdq.actors import limits
-from etcdq.actors.mailbox import Mailbox
 from etcdq.actors.shell import WriteLog, log_nowhere
-from etcdq.actors.turns import Seat
+from etcdq.actors.turns import Seat, SeatMailbox
 from etcdq.server.byte_stream import byte_stream_of, peer_of
 from etcdq.server.etcd.context import Context
 from etcdq.server.etcd.door import Door
@@ -45,14 +43,13 @@ class SessionShell:
     """Runs one session over one stream."""
 
     def __init__(self, stream: trio.abc.Stream, door: Door) -> None:
-        self.mailbox: Mailbox[Any] = Mailbox()
+        self.mailbox = SeatMailbox(door.readers.turns)
         self.peer = peer_of(stream)
         now_s = trio.current_time()
         self.session = Session(Context(door), self.mailbox, uuid.uuid4(), self.peer, now_s)
-        self._turns = door.turns
-        self._seat = Seat(self.mailbox, self.session.receive, self._hear_now)
+        self._seat = Seat(self.mailbox, self.session.receive, self._hear_now, self._end_now)
         self._stream = stream
-        self._bytes = byte_stream_of(stream)
+        self._bytes = byte_stream_of(stream, door.readers)
         self._nursery: trio.Nursery | None = None
         self._backlog = b""
         self._written = 0
@@ -74,22 +71,32 @@ class SessionShell:
             await self._linger()
 
     async def _read(self) -> None:
-        session = self.session
-        while not session.transport.closing:
-            data = await self._bytes.receive(alone=self._seat.alone)
-            if not data:
-                self._peer_left = True
-                self.mailbox.wake()
+        while not self.session.transport.closing:
+            if not await self._bytes.read(self._seat, self._read_on):
                 return
-            self._turns.take(self._seat, data)
-            self._flush(trio.current_time())
-            self._set_alarm()
-            if session.finished or session.aborted:
-                self.mailbox.wake()
-            if len(self._backlog) > limits.BACKLOG_BYTES_MAX:
+            if self._is_full():
                 await self._drained_backlog.wait()
 
+    def _read_on(self) -> bool:
+        """Say what the session answered by itself; return whether there is room for more."""
+        session = self.session
+        self._flush(trio.current_time())
+        self._set_alarm()
+        if session.finished or session.aborted:
+            self.mailbox.wake()
+        return not (session.transport.closing or self._is_full())
+
+    def _end_now(self, now_s: float) -> None:
+        self._peer_left = True
+        self.session.end(now_s)
+        self.mailbox.wake()
+
+    def _is_full(self) -> bool:
+        return len(self._backlog) > limits.BACKLOG_BYTES_MAX
+
     def _hear_now(self, now_s: float) -> None:
+        if self._peer_left:
+            return  # there is nobody to tell
         for message in self.mailbox.take():
             self.session.step(message, now_s)
         self._flush(now_s)

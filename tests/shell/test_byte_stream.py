@@ -1,15 +1,15 @@
 """What lies under a session: sockets without a wasted system call, and any other Trio stream."""
 
-import os
 from collections.abc import AsyncIterator
-from functools import partial
 
 import pytest
 import trio
 from trio.testing import memory_stream_pair
 
-from etcdq.actors import limits
+from etcdq.actors.turns import Turns
 from etcdq.server.byte_stream import SocketByteStream, TrioByteStream, byte_stream_of
+from etcdq.server.readers import Readers
+from tests.support.taker import Taker
 
 
 @pytest.fixture
@@ -23,46 +23,82 @@ async def sockets() -> AsyncIterator[tuple[trio.SocketStream, trio.SocketStream]
         yield ours, theirs
 
 
-async def test_which_stream(sockets: tuple[trio.SocketStream, trio.SocketStream]) -> None:
+@pytest.fixture
+async def readers() -> AsyncIterator[Readers]:
+    """Who reads."""
+    readers = Readers(Turns(()))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(readers.run)
+        yield readers
+        nursery.cancel_scope.cancel()
+
+
+@pytest.fixture(params=["socket", "stream"])
+def ends(
+    request: pytest.FixtureRequest, sockets: tuple[trio.SocketStream, trio.SocketStream]
+) -> tuple[trio.abc.Stream, trio.abc.Stream]:
+    """Two ends of a socket, and of another stream."""
+    return sockets if request.param == "socket" else memory_stream_pair()
+
+
+async def test_which_stream(
+    sockets: tuple[trio.SocketStream, trio.SocketStream], readers: Readers
+) -> None:
     """A socket has a byte stream of its own, any other Trio stream the common one."""
-    assert isinstance(byte_stream_of(sockets[0]), SocketByteStream)
-    assert isinstance(byte_stream_of(memory_stream_pair()[0]), TrioByteStream)
+    assert isinstance(byte_stream_of(sockets[0], readers), SocketByteStream)
+    assert isinstance(byte_stream_of(memory_stream_pair()[0], readers), TrioByteStream)
 
 
-async def test_socket_receives(sockets: tuple[trio.SocketStream, trio.SocketStream]) -> None:
-    """Bytes come as they are there, and nothing at the end."""
-    ours, theirs = sockets
-    end = byte_stream_of(ours)
-    await theirs.send_all(b"hello")
-    assert await end.receive() == b"hello"
-    await theirs.aclose()
-    assert await end.receive() == b""
+async def test_reads_until_the_peer_ends(
+    ends: tuple[trio.abc.Stream, trio.abc.Stream], readers: Readers
+) -> None:
+    """Each packet as it comes, and the end."""
+    ours, theirs = ends
+    taker = Taker(readers)
+    silent: list[bool] = []
 
-
-async def test_socket_waits(sockets: tuple[trio.SocketStream, trio.SocketStream]) -> None:
-    """Receive waits until there is something."""
-    ours, theirs = sockets
-    end = byte_stream_of(ours)
-    heard: list[bytes] = []
-
-    async def hear() -> None:
-        heard.append(await end.receive())
+    async def read() -> None:
+        went_on = await byte_stream_of(ours, readers).read(taker.seat, taker.read_on)
+        silent.append(not went_on)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(hear)
+        nursery.start_soon(read)
         await trio.testing.wait_all_tasks_blocked()
-        assert heard == []
+        assert taker.got == []
+        await theirs.send_all(b"hello")
+        await trio.testing.wait_all_tasks_blocked()
         await theirs.send_all(b"late")
+        await trio.testing.wait_all_tasks_blocked()
+        assert (taker.got, silent) == ([b"hello", b"late"], [])
+        await theirs.aclose()
+    assert (taker.got, silent) == ([b"hello", b"late"], [True])
 
-    assert heard == [b"late"]
+
+async def test_reads_until_it_is_enough(
+    ends: tuple[trio.abc.Stream, trio.abc.Stream], readers: Readers
+) -> None:
+    """What comes then stays where it is, until it is read again."""
+    ours, theirs = ends
+    taker = Taker(readers, enough=1)
+    end = byte_stream_of(ours, readers)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(theirs.send_all, b"one")
+        assert await end.read(taker.seat, taker.read_on)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(theirs.send_all, b"two")
+        await trio.testing.wait_all_tasks_blocked()
+        assert taker.got == [b"one"]
+        taker.enough = 2
+        assert await end.read(taker.seat, taker.read_on)
+    assert taker.got == [b"one", b"two"]
 
 
 async def test_socket_writes_what_fits(
-    sockets: tuple[trio.SocketStream, trio.SocketStream],
+    sockets: tuple[trio.SocketStream, trio.SocketStream], readers: Readers
 ) -> None:
     """A full socket takes nothing at once, and more when its peer reads."""
     ours, theirs = sockets
-    end = byte_stream_of(ours)
+    end = byte_stream_of(ours, readers)
     piece = b"x" * 1_000_000
     written = 0
     while taken := end.write_now(piece):
@@ -81,102 +117,26 @@ async def test_socket_writes_what_fits(
     assert 0 < more <= len(piece)
 
 
-async def test_socket_that_broke(sockets: tuple[trio.SocketStream, trio.SocketStream]) -> None:
+async def test_socket_that_broke(
+    sockets: tuple[trio.SocketStream, trio.SocketStream], readers: Readers
+) -> None:
     """What the world does to a socket comes out as Trio's own error."""
     ours, theirs = sockets
-    end = byte_stream_of(ours)
+    end, taker = byte_stream_of(ours, readers), Taker(readers)
     await ours.send_all(b"unread")
     await theirs.aclose()  # with unread bytes: a reset
     with pytest.raises(trio.BrokenResourceError):
-        await end.receive()
+        await end.read(taker.seat, taker.read_on)
     with pytest.raises(trio.BrokenResourceError):
         end.write_now(b"x")
     with pytest.raises(trio.BrokenResourceError):
         await end.write_some(b"x")
 
 
-# a peer that asks one thing at a time -------------------------------------------------------
-
-
-class Talk:
-    """One that asks and is answered, over a socket that passes bytes on at once."""
-
-    def __init__(self, ours: trio.SocketStream, theirs: trio.SocketStream) -> None:
-        self.end = SocketByteStream(ours)
-        self._theirs = theirs
-
-    def ask(self) -> None:
-        """Let the peer send something."""
-        os.write(self._theirs.socket.fileno(), b"more")
-
-    async def slept(self, *, alone: bool = True, answered: bool = True, asked: bool = True) -> bool:
-        """Let the peer be answered and ask; return whether others had a turn before it is read."""
-        if answered:
-            assert self.end.write_now(b"x") == 1
-        if asked:
-            self.ask()
-        try:
-            with trio.testing.assert_no_checkpoints():
-                assert await self.end.receive(alone=alone) == b"more"
-        except AssertionError:
-            return True
-        return False
-
-
-@pytest.fixture
-async def talk(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Talk]:
-    """One whose peer counts as quick, however slow this machine is."""
-    monkeypatch.setattr(limits, "QUICK_PEER_S", 60.0)
-    ours, theirs = (trio.SocketStream(one) for one in trio.socket.socketpair())
-    async with ours, theirs:
-        yield Talk(ours, theirs)
-
-
-async def test_a_quick_peer_is_looked_out_for(talk: Talk) -> None:
-    """Once it is known as quick; but now and then others have their turn."""
-    row = 1 + limits.LOOKS_IN_A_ROW_MAX
-    assert [await talk.slept() for _ in range(3 * row)] == 3 * ([True] + [False] * (row - 1))
-
-
-async def test_others_come_before_it(talk: Talk) -> None:
-    """While anybody else has something to do, nobody is looked out for."""
-    assert await talk.slept()
-    assert await talk.slept(alone=False)
-    assert not await talk.slept()
-
-
-async def test_who_was_not_answered_is_not_expected(talk: Talk) -> None:
-    """What it sent last is answered later, or has no answer: it may be long till it speaks."""
-    assert await talk.slept()
-    assert await talk.slept(answered=False)
-    assert not await talk.slept()
-
-
-async def test_who_is_slow_is_not_looked_out_for(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who lets us sleep for long would do so again."""
-    monkeypatch.setattr(limits, "QUICK_PEER_S", 0.0)
-    assert [await talk.slept() for _ in range(3)] == [True] * 3
-
-
-async def test_looks_in_vain_end(talk: Talk) -> None:
-    """We sleep then, and for the next packets too; the peer may need the CPU that we run on."""
-    assert await talk.slept()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(talk.slept, asked=False))
-        await trio.testing.wait_all_tasks_blocked()
-        talk.ask()
-    rest = limits.LOOKS_REST
-    assert [await talk.slept() for _ in range(rest + 1)] == [True] * rest + [False]
-
-
-async def test_stream() -> None:
+async def test_stream(readers: Readers) -> None:
     """A stream writes nothing at once, and all of it when waited for."""
     ours, theirs = memory_stream_pair()
-    end = byte_stream_of(ours)
+    end = byte_stream_of(ours, readers)
     assert end.write_now(b"x") == 0
     assert await end.write_some(b"hello") == 5
     assert await theirs.receive_some(10) == b"hello"
-    await theirs.send_all(b"back")
-    assert await end.receive() == b"back"

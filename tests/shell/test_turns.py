@@ -1,4 +1,4 @@
-"""Turns that a session takes in its own task."""
+"""Turns that are taken for sessions, in the task of who has read for them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from etcdq.actors.mailbox import KeyedHandle, Mailbox
 from etcdq.actors.message import Address
 from etcdq.actors.shell import Shell
 from etcdq.actors.stage import Stage
-from etcdq.actors.turns import Seat, Turns
+from etcdq.actors.turns import Seat, SeatMailbox, Turns
 
 
 class Echo:
@@ -46,23 +46,28 @@ class Echo:
 RANG: Mailbox[Any] = Mailbox()
 
 
+def never(now_s: float) -> None:
+    """Hear that the peer has ended."""
+    raise AssertionError("it has not")
+
+
 class World:
     """A shell, a session's mailbox, and whatever the session heard while it took turns."""
 
     def __init__(self, **options: Any) -> None:
         self.shell = Shell(Stage(Echo), {}, **options)
         self.turns = Turns((self.shell,))
-        self.mailbox: Mailbox[Any] = Mailbox()
+        self.mailbox = SeatMailbox(self.turns)
         self.asker = Address(self.mailbox, 1)
         self.actor = KeyedHandle(self.shell.mailbox, "a")
         self.heard: list[Any] = []
         self.to_post: tuple[Any, ...] = ()
-        self.seat = Seat(self.mailbox, self.receive, self.hear)
+        self.seat = Seat(self.mailbox, self.receive, self.hear, self.end)
 
     def take(self, *messages: Any) -> None:
         """Post messages to the actor while the session takes turns."""
         self.to_post = messages
-        self.turns.take(self.seat, b"data")
+        self.turns.take([(self.seat, b"data")])
 
     def receive(self, data: bytes, now_s: float) -> None:
         """Do what `take` asked for."""
@@ -73,6 +78,10 @@ class World:
     def hear(self, now_s: float) -> None:
         """Take what was answered."""
         self.heard += self.mailbox.take()
+
+    def end(self, now_s: float) -> None:
+        """Hear that the peer has ended."""
+        self.heard.append("ended")
 
 
 async def test_answers_are_there_before_anybody_else_runs(autojump_clock: trio.abc.Clock) -> None:
@@ -85,6 +94,17 @@ async def test_answers_are_there_before_anybody_else_runs(autojump_clock: trio.a
         world.take([answer])
         assert world.heard == [answer]
         assert len(world.shell.mailbox) == len(world.mailbox) == 0
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_end_of_a_peer(autojump_clock: trio.abc.Clock) -> None:
+    """An empty packet is the end; the session may post then as well."""
+    world = World()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        await wait_all_tasks_blocked()
+        world.turns.take([(world.seat, b"")])
+        assert world.heard == ["ended"]
         nursery.cancel_scope.cancel()
 
 
@@ -103,8 +123,8 @@ async def test_what_is_told_on_goes_to_and_fro(autojump_clock: trio.abc.Clock) -
         await nursery.start(world.shell.run)
         await wait_all_tasks_blocked()
         first = [Reply(world.asker, "again")]
-        seat = Seat(world.mailbox, lambda *_: world.actor.post(first), hear)
-        world.turns.take(seat, b"")
+        seat = Seat(world.mailbox, lambda *_: world.actor.post(first), hear, never)
+        world.turns.take([(seat, b"x")])
         assert hops == 4
         # What is left goes the usual way: the shell's task answers it.
         await wait_all_tasks_blocked()
@@ -180,54 +200,88 @@ async def test_a_shell_with_a_store_takes_its_own_turns(autojump_clock: trio.abc
 
 
 async def test_a_session_that_fails_holds_nobody(autojump_clock: trio.abc.Clock) -> None:
-    """An error of `receive` comes out, and posts wake the shell again."""
+    """What it posted before is done, and posts wake the shell again; its own task has the error."""
     world = World()
 
     def fail(data: bytes, now_s: float) -> None:
         world.actor.post([Reply(world.asker, "value")])
         raise LookupError("bad")
 
+    seat = Seat(world.mailbox, fail, world.hear, never)
     async with trio.open_nursery() as nursery:
         await nursery.start(world.shell.run)
         await wait_all_tasks_blocked()
+        world.turns.take([(seat, b"x")])
+        assert [reply.value for reply in world.heard] == ["value"]
         with pytest.raises(LookupError, match="bad"):
-            world.turns.take(Seat(world.mailbox, fail, world.hear), b"")
+            seat.check()
+        world.actor.post([Reply(world.asker, "later")])
         await world.mailbox.wait_posted()
         nursery.cancel_scope.cancel()
 
 
-async def test_sessions_that_are_busy_at_once_share_a_turn(autojump_clock: trio.abc.Clock) -> None:
-    """One turn for all of them, and each hears its own answer; who is alone again goes ahead."""
-    world = World()
-    seats: list[tuple[Seat, Mailbox[Any], list[Any]]] = []
+class Session:
+    """One that posts its name when it receives, and hears it come back."""
 
-    def sit(name: str) -> None:
-        mailbox: Mailbox[Any] = Mailbox()
-        heard: list[Any] = []
-        answer = [Reply(Address(mailbox, 1), name)]
-        seat = Seat(
-            mailbox,
-            lambda *_: world.actor.post(answer),
-            lambda _: heard.extend(reply.value for reply in mailbox.take()),
+    def __init__(self, world: World, name: str) -> None:
+        self.mailbox = SeatMailbox(world.turns)
+        self.heard: list[Any] = []
+        answer = [Reply(Address(self.mailbox, 1), name)]
+        self.seat = Seat(
+            self.mailbox, lambda *_: world.actor.post(answer), lambda _: self.hear(), never
         )
-        seats.append((seat, mailbox, heard))
 
-    for name in ("first", "second", "third"):
-        sit(name)
+    def hear(self) -> None:
+        """Take everything."""
+        self.heard += [getattr(item, "value", item) for item in self.mailbox.take()]
+
+
+async def test_sessions_that_are_busy_at_once_share_a_turn(autojump_clock: trio.abc.Clock) -> None:
+    """One turn for all of them, and each hears its own answer."""
+    world = World()
+    steps = 0
+    run = world.shell.stage.run
+
+    def count(*batch: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return run(*batch)
+
+    world.shell.stage.run = count  # type: ignore[method-assign]
+    sessions = [Session(world, name) for name in ("first", "second", "third")]
     async with trio.open_nursery() as nursery:
         await nursery.start(world.shell.run)
-        await nursery.start(world.turns.run)
         await wait_all_tasks_blocked()
-        for seat, _, _ in seats:
-            world.turns.take(seat, b"")
-        # The first could not know that others come; they could.
-        assert [heard for _, _, heard in seats] == [["first"], [], []]
-        assert [seat.alone for seat, _, _ in seats] == [True, False, False]
+        world.turns.take([(session.seat, b"x") for session in sessions])
+        assert [session.heard for session in sessions] == [["first"], ["second"], ["third"]]
+        assert steps == 1
+        nursery.cancel_scope.cancel()
+
+
+async def test_who_is_told_in_a_turn_hears_it_there(autojump_clock: trio.abc.Clock) -> None:
+    """A session that only waits is not woken for it; between turns it is."""
+    world = World()
+    waiting = Session(world, "waiting")
+    woken = 0
+
+    async def wait() -> None:
+        nonlocal woken
+        while True:
+            await waiting.mailbox.wait_posted()
+            woken += 1
+            waiting.hear()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        nursery.start_soon(wait)
         await wait_all_tasks_blocked()
-        assert [heard for _, _, heard in seats] == [["first"], ["second"], ["third"]]
-        world.turns.take(seats[2][0], b"")
-        assert seats[2][2] == ["third", "third"]
-        assert seats[2][0].alone
+        world.take([Tell(waiting.mailbox, "news"), Tell(waiting.mailbox, "more")])
+        assert waiting.heard == ["news", "more"]
+        await wait_all_tasks_blocked()
+        assert woken == 0
+        waiting.mailbox.post("late")
+        await wait_all_tasks_blocked()
+        assert (waiting.heard, woken) == (["news", "more", "late"], 1)
         nursery.cancel_scope.cancel()
 
 
@@ -236,23 +290,44 @@ async def test_an_error_of_one_that_shares_a_turn_is_its_own(
 ) -> None:
     """The others hear their answers; it gets its error in its own task, which is woken."""
     world = World()
-    broken: Mailbox[Any] = Mailbox()
+    broken = SeatMailbox(world.turns)
 
     def fail(now_s: float) -> None:
         broken.take()
         raise LookupError("bad")
 
     answer = [Reply(Address(broken, 1), "value")]
-    seat = Seat(broken, lambda *_: world.actor.post(answer), fail)
+    seat = Seat(broken, lambda *_: world.actor.post(answer), fail, never)
+    good = Session(world, "mine")
+    errors: list[Exception] = []
+
+    async def own_task() -> None:
+        await broken.wait_posted()
+        try:
+            seat.check()
+        except LookupError as error:
+            errors.append(error)
+
     async with trio.open_nursery() as nursery:
         await nursery.start(world.shell.run)
-        await nursery.start(world.turns.run)
-        world.take()
-        world.turns.take(seat, b"")
-        world.take([Reply(world.asker, "mine")])
-        await broken.wait_posted()
-        assert [reply.value for reply in world.heard] == ["mine"]
-        with pytest.raises(LookupError, match="bad"):
-            seat.check()
+        nursery.start_soon(own_task)
+        await wait_all_tasks_blocked()
+        world.turns.take([(seat, b"x"), (good.seat, b"x")])
+        assert good.heard == ["mine"]
+        await wait_all_tasks_blocked()
+        assert [str(error) for error in errors] == ["bad"]
         seat.check()
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_session_that_is_over_is_told_nothing(autojump_clock: trio.abc.Clock) -> None:
+    """What is posted to a closed mailbox is dropped, in a turn too."""
+    world = World()
+    gone = Session(world, "gone")
+    gone.mailbox.close()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.shell.run)
+        await wait_all_tasks_blocked()
+        world.take([Tell(gone.mailbox, "news")])
+        assert gone.heard == []
         nursery.cancel_scope.cancel()

@@ -89,10 +89,18 @@ Script = Callable[..., Coroutine[Any, Any, None]]
 
 def with_a_node(function: Script) -> Any:
     """Make a test of an async function whose first argument is a `BeanstalkWorld`."""
+    return _test_of(function, lambda: MockClock(autojump_threshold=0))
 
+
+def with_a_node_and_threads(function: Script) -> Any:
+    """As `with_a_node`, in real time: a mock clock does not wait for a thread."""
+    return _test_of(function, lambda: None)
+
+
+def _test_of(function: Script, clock: Callable[[], MockClock | None]) -> Any:
     @wraps(function)
     def test(**arguments: Any) -> None:
-        trio.run(_run, function, arguments, clock=MockClock(autojump_threshold=0))
+        trio.run(_run, function, arguments, clock=clock())
 
     others = list(inspect.signature(function).parameters.values())[1:]
     test.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]

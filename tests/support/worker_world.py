@@ -26,10 +26,10 @@ async def settle() -> None:
     await trio.sleep(0.01)
 
 
-async def until(is_so: Callable[[], object]) -> None:
-    """Look again and again, on the mock clock."""
+async def until(is_so: Callable[[], object], look_s: float = 1) -> None:
+    """Look again and again, on the mock clock if there is one."""
     while not is_so():  # noqa: ASYNC110 - figures have no event
-        await trio.sleep(1)
+        await trio.sleep(look_s)
 
 
 class Wire(trio.abc.Stream):

@@ -23,6 +23,7 @@ SHELLS = {
     "server/node.py",
     "server/notify.py",
     "server/process.py",
+    "server/readers.py",
 }
 EDGES = {
     "server/config.py": {"os"},  # reads the environment, the file, and nothing else
@@ -33,7 +34,7 @@ WORLD = {
     "signal", "socket", "ssl", "subprocess", "threading", "time", "tricycle", "trio",
     "trio_asyncio",
 }  # fmt: skip
-SHARED_BY_DOORS = {"etcdq.server.byte_stream"}
+SHARED_BY_DOORS = {"etcdq.server.byte_stream", "etcdq.server.readers"}
 BEANSTALK_WORLD = {
     "etcdq/beanstalk/address.py": {"os"},  # reads the environment
     "etcdq/beanstalk/background.py": {"trio"},

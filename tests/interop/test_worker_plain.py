@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import trio
 
 from etcdq.worker import PermanentError, ReservedJob, TubeConsumer
-from tests.support.beanstalk_world import BeanstalkWorld, with_a_node
+from tests.support.beanstalk_world import BeanstalkWorld, with_a_node_and_threads
 from tests.support.worker_world import (
     LIMIT_S,
     at_work,
@@ -18,6 +18,8 @@ from tests.support.worker_world import (
     until,
     working_in,
 )
+
+LOOK_S = 0.01
 
 
 class Halting(TubeConsumer):
@@ -50,21 +52,21 @@ class Halting(TubeConsumer):
             self.go_on.set()
 
 
-@with_a_node
+@with_a_node_and_threads
 async def test_one_after_another(world: BeanstalkWorld) -> None:
     """All are run in their order and deleted; one that fails is given up, and the rest goes on."""
     consumer = Halting()
     async with client_of(world) as client:
         ids = await put(client, b"a", b"b", b"bad", b"c", b"d")
         async with at_work(world, consumer) as working:
-            await until(lambda: working.figures.done == 4)
+            await until(lambda: working.figures.done == 4, LOOK_S)
 
         assert consumer.seen == [b"a", b"b", b"bad", b"c", b"d"]
         assert (working.figures.given_up, working.figures.failed) == (1, 1)
         assert [await job_of(client, each) for each in ids] == [None] * 5
 
 
-@with_a_node
+@with_a_node_and_threads
 async def test_what_is_done_is_deleted_while_a_long_one_runs(world: BeanstalkWorld) -> None:
     """It does not wait for the end of the run that its thread went on with."""
     consumer = Halting()
@@ -73,15 +75,15 @@ async def test_what_is_done_is_deleted_while_a_long_one_runs(world: BeanstalkWor
         async with at_work(world, consumer) as working:
             with consumer.released():
                 await consumer.is_there.wait()
-                await until(lambda: working.figures.done)
+                await until(lambda: working.figures.done, LOOK_S)
                 states = [await job_of(client, each) for each in (done, running, waiting)]
                 assert working.figures.running == 1
-            await until(lambda: working.figures.done == 3)
+            await until(lambda: working.figures.done == 3, LOOK_S)
 
     assert [figures and figures["state"] for figures in states] == [None, "reserved", "reserved"]
 
 
-@with_a_node
+@with_a_node_and_threads
 async def test_stop_takes_back_what_a_thread_has_not_begun(world: BeanstalkWorld) -> None:
     """It is ready at once, while the run of the moment may end, and is the thread's last one."""
     consumer = Halting()
@@ -91,16 +93,16 @@ async def test_stop_takes_back_what_a_thread_has_not_begun(world: BeanstalkWorld
             with working_in(nursery, world, consumer) as working, consumer.released():
                 await consumer.is_there.wait()
                 working.control.stop()
-                await until(lambda: working.figures.handed_back)
+                await until(lambda: working.figures.handed_back, LOOK_S)
                 states = [(await client.stats_job(each))["state"] for each in (running, waiting)]
-            await until(lambda: working.figures.done)
+            await until(lambda: working.figures.done, LOOK_S)
 
     assert states == ["reserved", "ready"]
     assert consumer.seen == [b"stop"]
     assert (working.figures.done, working.figures.handed_back) == (1, 1)
 
 
-@with_a_node
+@with_a_node_and_threads
 async def test_cut_off_leaves_the_thread_to_itself(world: BeanstalkWorld) -> None:
     """What it runs is handed back, and so is the rest: it begins nothing more."""
     consumer = Halting()
