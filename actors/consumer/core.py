@@ -12,7 +12,6 @@ ignored when it comes. When a newer watch takes over between an offer and its re
 waits for that report, because only it tells what the peer has got.
 """
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -76,8 +75,9 @@ class ConsumerCore:
         self._watch = watch
         self._accept_timeout_s = accept_timeout_s
         self._overhead_bytes = overhead_bytes
-        self._groups: deque[tuple[int, ...]] = deque()
-        """Indexes of each group that is not written, oldest first."""
+        self._groups: list[tuple[int, ...]] = []
+        """Indexes of each group that is not written, oldest first: few, so no deque, which would be
+        large for the many watches that have none."""
         self._declined: tuple[int, ...] = ()
         self._reporting = False
         """Whether the first report on an offer is still to come."""
@@ -150,9 +150,8 @@ class ConsumerCore:
 
     def _written(self, message: Written, now_s: float) -> list[Effect]:
         assert message.groups <= len(self._groups), "more was written than was delivered"
-        taken: list[int] = []
-        for _ in range(message.groups):
-            taken.extend(self._groups.popleft())
+        taken = [index for group in self._groups[: message.groups] for index in group]
+        del self._groups[: message.groups]
         if message.moved or taken:
             self._progress_s = now_s
         if self._superseded:

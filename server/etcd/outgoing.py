@@ -1,6 +1,5 @@
 """What one watch has sent on its stream and the socket has not yet taken whole."""
 
-from collections import deque
 from typing import Final
 
 from etcdq.server.etcd.transport.grpc import Transport
@@ -33,7 +32,7 @@ class Outgoing:
     def __init__(self, transport: Transport, stream_id: int) -> None:
         self._transport = transport
         self._stream_id = stream_id
-        self.sent: deque[Sent] = deque()
+        self.sent: list[Sent] = []  # few: a deque would be large for the many that have none
         self._framed = 0
         self._mark = 0
         """Where the output ended when the last of our bytes were framed."""
@@ -63,7 +62,7 @@ class Outgoing:
                 first.output_end = transport.output_position
             if first.output_end > written_position:
                 break
-            sent.popleft()
+            del sent[0]
             written += 1
         return written, bool(sent) and self._moves(framed, written_position)
 
