@@ -116,7 +116,14 @@ def retry_delay_s(error: BaseException, tries: int, rules: Rules, rng: random.Ra
         rules: the consumer's.
         rng: where the jitter is drawn from: half of the delay.
     """
-    if isinstance(error, (PermanentError, *rules.permanent)) or tries >= rules.tries_max:
+    if tries >= rules.tries_max or _is_permanent(error, (PermanentError, *rules.permanent)):
         return None
     bound_s = min(rules.retry_cap_s, rules.retry_base_s * 2 ** min(tries - 1, _DOUBLINGS_MAX))
     return max(1, round(rng.uniform(bound_s / 2, bound_s)))
+
+
+def _is_permanent(error: BaseException, kinds: tuple[type[BaseException], ...]) -> bool:
+    """Return whether no retry can mend an error; of a group, any of those in it."""
+    if isinstance(error, BaseExceptionGroup):  # Trio's nurseries raise what happened in them so
+        return error.subgroup(kinds) is not None
+    return isinstance(error, kinds)

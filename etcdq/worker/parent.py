@@ -83,7 +83,12 @@ class Parent:
         deaths = Deaths(self._rng)
         while not self._control.is_stopping:
             began_s = trio.current_time()
-            process = await self._run_child(place)
+            try:
+                process = await self._run_child(place)
+            except OSError as error:  # no memory, no more processes: others go on meanwhile
+                event = "cannot start a worker process"
+                await self._wait_after(deaths, 0.0, event, place=place, error=str(error))
+                continue
             code = process.returncode
             assert code is not None
             if process in self._renewed:
@@ -98,16 +103,20 @@ class Parent:
             elif code == EXIT_USAGE:
                 self._fail(EXIT_USAGE)
             else:
-                await self._wait_after(deaths, trio.current_time() - began_s, place, code)
+                lived_s = trio.current_time() - began_s
+                event = "a worker process died"
+                await self._wait_after(deaths, lived_s, event, place=place, code=code)
 
-    async def _wait_after(self, deaths: Deaths, lived_s: float, place: int, code: int) -> None:
+    async def _wait_after(
+        self, deaths: Deaths, lived_s: float, event: str, **fields: object
+    ) -> None:
         wait_s = deaths.died(lived_s)
-        told = {"place": place, "code": code, "lived_s": round(lived_s, 1)}
+        told = {**fields, "lived_s": round(lived_s, 1)}
         if wait_s is None:
             log.error("a worker process kept dying", deaths=deaths.in_a_row, **told)
             self._fail(EXIT_KEPT_DYING)
             return
-        log.error("a worker process died", again_in_s=round(wait_s, 1), **told)
+        log.error(event, again_in_s=round(wait_s, 1), **told)
         with self._control.until_stopped():
             await trio.sleep(wait_s)
 

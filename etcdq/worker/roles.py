@@ -58,6 +58,8 @@ def _import(name: str) -> ModuleType:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # something that the module itself imports
         raise InvalidArgumentError(f"there is no module {name!r} here") from error
+    except SystemExit as error:  # as its exit code would say that the worker did well
+        raise InvalidArgumentError(f"module {name!r} exits when it is imported") from error
 
 
 def _named(module: ModuleType, name: str) -> Any:

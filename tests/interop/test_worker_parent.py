@@ -87,6 +87,28 @@ async def test_child_that_keeps_dying(text: str, autojump_clock: MockClock) -> N
     assert waits == sorted(waits[:6]) + waits[6:]
 
 
+async def test_child_that_cannot_be_started(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    """A system without memory or processes left is asked again, with waits that grow."""
+    start, refusals = trio.lowlevel.open_process, [OSError(11, "busy"), OSError(12, "no memory")]
+
+    async def refused(*arguments: Any, **options: Any) -> trio.Process:
+        if refusals:
+            raise refusals.pop(0)
+        return await start(*arguments, **options)
+
+    monkeypatch.setattr(trio.lowlevel, "open_process", refused)
+    with capture_logs() as lines:
+        code = await Parent(program("raise SystemExit(2)"), 1, 30.0, random.Random(0)).run()
+
+    assert code == EXIT_USAGE
+    told = [line for line in lines if line["event"] == "cannot start a worker process"]
+    assert [line["error"] for line in told] == ["[Errno 11] busy", "[Errno 12] no memory"]
+    assert 0 < told[0]["again_in_s"] < told[1]["again_in_s"]
+    assert lines[-1]["event"] == "worker process started"
+
+
 async def test_usage_error_is_not_tried_again() -> None:
     """What a child says of its command line holds for the next one too."""
     with capture_logs() as lines:

@@ -120,3 +120,14 @@ def test_what_no_retry_can_mend() -> None:
     assert retry_delay_s(PermanentError(), 1, rules, random.Random(0)) is None
     assert retry_delay_s(KeyError(), 1, rules, random.Random(0)) is None
     assert retry_delay_s(LookupError(), 1, rules, random.Random(0)) is not None
+
+
+@pytest.mark.parametrize("error", [PermanentError(), KeyError()])
+def test_what_no_retry_can_mend_in_a_group(error: Exception) -> None:
+    """A nursery of the handler raises it in a group, in one of another nursery maybe."""
+    rules = Rules(permanent=(KeyError,))
+    other = ExceptionGroup("of a nursery", [ValueError()])
+    group = ExceptionGroup("of a nursery", [other, ExceptionGroup("of another", [error])])
+
+    assert retry_delay_s(group, 1, rules, random.Random(0)) is None
+    assert retry_delay_s(other, 1, rules, random.Random(0)) is not None

@@ -130,6 +130,16 @@ def test_module_that_lacks_something(tmp_path: Path, monkeypatch: pytest.MonkeyP
         load_consumers("app_broken", "all", tmp_path)
 
 
+@pytest.mark.parametrize("code", [0, 3])
+def test_module_that_exits(code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script that runs when it is imported: its exit code is not the worker's."""
+    (tmp_path / "app_script.py").write_text(f"raise SystemExit({code})\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(InvalidArgumentError, match="'app_script' exits when it is imported"):
+        load_consumers("app_script", "all", tmp_path)
+
+
 @pytest.mark.parametrize(
     "text", ["[tool", '[tool.etcdq.roles]\nmail = "Inbound"', "[tool.etcdq]\nroles = [1]"]
 )
