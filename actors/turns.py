@@ -144,5 +144,11 @@ class Seat:
             raise error
 
     def _keep(self, error: Exception) -> None:
-        self._error = error
+        # What comes after the first one is its consequence; so would be what is made of more bytes.
+        self._error = self._error or error
+        self._receive = _drop
         self.mailbox.wake()
+
+
+def _drop(data: bytes, now_s: float) -> None:
+    """Receive for a session that has failed, until its own task ends it."""

@@ -82,8 +82,8 @@ class Readers:
         """
         assert self._epoll is not None, "nobody reads yet"
         intake = _Intake(sock.fileno(), seat, after)
-        self._intakes[intake.fileno] = intake
         self._epoll.register(intake.fileno, _READABLE)
+        self._intakes[intake.fileno] = intake
         try:
             await intake.over.wait()
         finally:

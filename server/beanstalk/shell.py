@@ -32,8 +32,9 @@ async def serve_connection(
     except* Exception as group:  # whatever it is, it is our bug, and nobody else's connection
         log("error", "a session failed", {"peer": peer, "reason": repr(group.exceptions)})
     finally:
-        shell.session.end()
+        # First of all: whatever it still heard it would write to a descriptor soon another's.
         shell.mailbox.close()
+        shell.session.end()
         await trio.aclose_forcefully(stream)
     if shell.session.aborted:
         log("info", "connection closed", {"peer": peer, "reason": shell.session.aborted})
@@ -113,12 +114,12 @@ class SessionShell:
             with trio.CancelScope(deadline=self.session.next_deadline_s()) as self._alarm:
                 while not self._is_over():
                     await self.mailbox.wait_posted()
-                    self._seat.check()
                     self._turn()
                     self._set_alarm()
             self._turn()
 
     def _turn(self) -> None:
+        self._seat.check()
         now_s = trio.current_time()
         if now_s >= self._alarm.deadline:
             self.session.settle(now_s)

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from etcdq.actors import limits
+from etcdq.actors.turns import Seat
+from etcdq.server.beanstalk.shell import SessionShell
 from tests.support.beanstalk_world import BeanstalkWorld, with_a_node
 
 PUT = b"put 0 0 60 1\r\nx\r\n"
@@ -345,3 +347,23 @@ async def test_drained_by_a_client(world: BeanstalkWorld) -> None:
     assert await one.ask(PUT + b"drain\r\n" + PUT) == b"INSERTED 1\r\nDRAINING\r\nDRAINING\r\n"
     assert await two.ask(PUT + b"kick 1\r\n") == b"DRAINING\r\nKICKED 0\r\n"
     assert await two.ask(b"undrain\r\n" + PUT) == b"NOT_DRAINING\r\nINSERTED 2\r\n"
+
+
+@with_a_node
+async def test_a_fault_at_the_instant_of_an_alarm(world: BeanstalkWorld) -> None:
+    """It ends the session, too: whoever wakes the session's task, the error is seen."""
+    _, theirs = memory_stream_pair()
+    shell = SessionShell(theirs, world.door)
+    seat = Seat(shell.mailbox, broken, shell._hear_now, shell._end_now)
+    shell._seat = seat
+    with trio.fail_after(1), pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(shell.run, world.drain)
+            await wait_all_tasks_blocked()
+            shell._alarm.cancel()
+            world.door.readers.turns.take([(seat, b"x")])
+
+
+def broken(data: bytes, now_s: float) -> None:
+    """Receive, and fail."""
+    raise ZeroDivisionError

@@ -4,12 +4,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from etcdq.actors.effect import Reply
+from etcdq.actors.turns import Seat
 from etcdq.server.etcd.pb import rpc_pb2
-from etcdq.server.etcd.shell import serve_connection
+from etcdq.server.etcd.session import Session
+from etcdq.server.etcd.shell import SessionShell, serve_connection
 from tests.support.door_host import a_door
 from tests.support.etcd_client import KV, ONE, TWO, Client
 from tests.support.etcd_peer import Peer
@@ -198,6 +201,24 @@ async def test_a_peer_that_breaks_the_protocol(world: TrioWorld) -> None:
     assert [line for line in world.log_lines if line[0] == "error"] == []
 
 
+@in_memory
+async def test_a_fault_at_the_instant_of_an_alarm(world: TrioWorld) -> None:
+    """It ends the session, too: whoever wakes the session's task, the error is seen."""
+    _, theirs = memory_stream_pair()
+    shell = SessionShell(theirs, world.node.door)
+
+    def receive(data: bytes, now_s: float) -> None:
+        raise ZeroDivisionError
+
+    seat = shell._seat = Seat(shell.mailbox, receive, shell._hear_now, shell._end_now)
+    with trio.fail_after(1), pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(shell.run, world.drain)
+            await wait_all_tasks_blocked()
+            shell._alarm.cancel()
+            world.node.door.readers.turns.take([(seat, b"x")])
+
+
 # what is left -------------------------------------------------------------------------------
 
 
@@ -214,6 +235,34 @@ async def test_a_late_reply_is_not_kept(autojump_clock: trio.abc.Clock) -> None:
         await wait_all_tasks_blocked()
         await ours.aclose()
     keys: Any = door.keys
+    to = keys.take().to
+
+    to.handle.post(Reply(to, None))
+
+    assert len(to.handle) == 0
+
+
+async def test_who_has_ended_hears_nothing_more(
+    autojump_clock: trio.abc.Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if its end fails: its descriptor may be another connection's by then."""
+    door = a_door()
+    ours, theirs = memory_stream_pair()
+    peer = Peer()
+    call = peer.open(KV + "Range")
+    peer.send(call, rpc_pb2.RangeRequest(key=b"key").SerializeToString(), end=True)
+    await ours.send_all(peer.take())
+    keys: Any = door.keys
+
+    def fail(session: Session, now_s: float) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Session, "end", fail)
+    with pytest.RaisesGroup(ZeroDivisionError):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(partial(serve_connection, theirs, door, drain=trio.Event()))
+            await wait_all_tasks_blocked()
+            await ours.aclose()
     to = keys.take().to
 
     to.handle.post(Reply(to, None))

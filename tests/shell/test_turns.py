@@ -331,3 +331,25 @@ async def test_a_session_that_is_over_is_told_nothing(autojump_clock: trio.abc.C
         world.take([Tell(gone.mailbox, "news")])
         assert gone.heard == []
         nursery.cancel_scope.cancel()
+
+
+async def test_a_session_that_failed_gets_nothing_more(autojump_clock: trio.abc.Clock) -> None:
+    """What is read before its own task ends it would be taken amiss; its first error is told."""
+    world = World()
+    got: list[bytes] = []
+
+    def receive(data: bytes, now_s: float) -> None:
+        got.append(data)
+        world.mailbox.post("heard")
+        raise LookupError("the cause")
+
+    def hear(now_s: float) -> None:
+        world.mailbox.take()
+        raise LookupError("a consequence")
+
+    seat = Seat(world.mailbox, receive, hear, never)
+    world.turns.take([(seat, b"first")])
+    world.turns.take([(seat, b"second")])
+    assert got == [b"first"]
+    with pytest.raises(LookupError, match="the cause"):
+        seat.check()
