@@ -41,17 +41,32 @@ def read_schedule(path: str) -> Schedule:
     """
     try:
         with open(path, encoding="utf-8") as file:
-            content = yaml.safe_load(file)
+            content = yaml.load(file, _Loader)
     except OSError as error:
         raise ScheduleError([f"{path}: cannot be read: {error.strerror}"]) from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         text = " ".join(str(error).split())
-        hint = " (a value that begins with * or @ needs quotes)"
+        is_text = not isinstance(error, yaml.constructor.ConstructorError)
+        hint = " (a value that begins with * or @ needs quotes)" if is_text else ""
         raise ScheduleError([f"{path}: not YAML: {text}{hint}"]) from None
     try:
         return parse_schedule(content)
     except ScheduleError as error:
         raise ScheduleError([f"{path}: {line}" for line in error.lines]) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is there twice, as where the dash of an entry was forgotten."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """Read a mapping. PyYAML itself would keep the last value of a key."""
+        node = super().compose_mapping_node(anchor)
+        keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        for key, count in keys.items():
+            if count > 1:
+                text = f"the key {key!r} is there {count} times"
+                raise yaml.constructor.ConstructorError(None, None, text, node.start_mark)
+        return node
 
 
 def parse_schedule(content: object) -> Schedule:

@@ -74,7 +74,7 @@ class Caller:
         """Let people know; what fails there is only logged."""
         try:
             await self._call(self._consumer.report, job, error)
-        except Exception as failure:
+        except (Exception, SystemExit) as failure:
             self._tell("report failed", failure)
 
     async def _around(
@@ -102,7 +102,7 @@ class Caller:
             try:
                 if self._after is not None:
                     self._after(jobs)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self._tell("after_batch failed", error)
 
     async def _call_after(self, jobs: list[ReservedJob]) -> None:
@@ -110,7 +110,7 @@ class Caller:
         with trio.move_on_after(AFTER_S, shield=True):
             try:
                 await self._call(self._after, jobs)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self._tell("after_batch failed", error)
 
     async def _call(self, function: Callable[..., Any], *arguments: Any) -> None:
@@ -124,7 +124,7 @@ class Caller:
             function, *arguments, abandon_on_cancel=True, limiter=self._threads
         )
 
-    def _tell(self, event: str, error: Exception) -> None:
+    def _tell(self, event: str, error: BaseException) -> None:
         # The handler has done its work, or has failed: this changes neither.
         log.error(event, consumer=type(self._consumer).__name__, exc_info=error)
 

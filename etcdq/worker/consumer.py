@@ -121,6 +121,9 @@ class TubeConsumer:
                 whole(weight, f"{whose}: weight", at_least=1, at_most=WEIGHT_MAX)
         for attribute, most in _BOUNDS.items():
             whole(getattr(self, attribute), f"{whose}: {attribute}", at_least=1, at_most=most)
+        if not isinstance(self.permanent, tuple) or not all(map(_is_error, self.permanent)):
+            text = f"{whose}: permanent {self.permanent!r} is no tuple of exception classes"
+            raise InvalidArgumentError(text)
         if isinstance(self.give_up, DeadLetter):
             name(self.give_up.tube, f"{whose}: tube")
         elif self.give_up not in ("delete", "bury"):
@@ -134,6 +137,10 @@ _BOUNDS = {
     "retry_base_s": 86_400,
     "retry_cap_s": 2**31,
 }
+
+
+def _is_error(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseException)
 
 
 class ConsumerOptions(TypedDict, total=False):

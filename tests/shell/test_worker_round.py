@@ -96,6 +96,7 @@ async def test_plain_handler_runs_in_a_thread_with_its_hooks(world: BeanstalkWor
 
         def after_batch(self, jobs: list[ReservedJob]) -> None:
             note("after")
+            raise SystemExit(0)
 
         def on_give_up(self, job: ReservedJob, error: BaseException) -> None:
             note("give up")
@@ -111,8 +112,9 @@ async def test_plain_handler_runs_in_a_thread_with_its_hooks(world: BeanstalkWor
     assert threading.get_ident() not in {thread for _, thread in calls}
 
 
+@pytest.mark.parametrize("failure", [OSError("its database is gone"), SystemExit(0)])
 @with_a_node
-async def test_hooks_around_an_async_handler(world: BeanstalkWorld) -> None:
+async def test_hooks_around_an_async_handler(world: BeanstalkWorld, failure: BaseException) -> None:
     """They get the jobs of the call, also when it fails; what fails in the second one is told."""
     calls: list[str] = []
 
@@ -127,7 +129,7 @@ async def test_hooks_around_an_async_handler(world: BeanstalkWorld) -> None:
 
         async def after_batch(self, jobs: list[ReservedJob]) -> None:
             calls.append(f"after {jobs[0].body.decode()}")
-            raise OSError("its database is gone")
+            raise failure
 
     async with client_of(world) as client, at_work(world, Hooked()) as working:
         await put(client, b"a")

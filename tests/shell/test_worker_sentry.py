@@ -84,14 +84,17 @@ async def test_tags_of_one_job_are_not_told_of_the_next(
     assert other.get("tags", {}) == {}
 
 
+@pytest.mark.parametrize("failure", [OSError("nobody can be told"), SystemExit(0)])
 @with_a_node
-async def test_a_hook_of_ones_own(world: BeanstalkWorld, told: list[Any]) -> None:
+async def test_a_hook_of_ones_own(
+    world: BeanstalkWorld, told: list[Any], failure: BaseException
+) -> None:
     """It takes the place of Sentry, also with the decorator; one that fails changes nothing."""
     reported: list[tuple[int, str]] = []
 
     def report(job: ReservedJob, error: BaseException) -> None:
         reported.append((job.number, str(error)))
-        raise OSError("nobody can be told")
+        raise failure
 
     @consumer("t", permanent=(ValueError,), report=report)
     async def fails(job: ReservedJob) -> None:

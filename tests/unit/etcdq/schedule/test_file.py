@@ -184,6 +184,11 @@ def test_reading_a_file(tmp_path: Path) -> None:
         (b"entries: [{name: a, task: a, cron: @daily}]", r"not YAML: .* needs quotes"),
         (b"entries: [{name: a, task: a, cron: * 1 * * *}]", r"not YAML: .* needs quotes"),
         (b"\xff\xfe\xfd", "not YAML: "),
+        (
+            b"entries: [{name: a, task: a, every: 1, name: b}]",
+            "not YAML: the key 'name' is there 2",
+        ),
+        (b"entries: []\nentries: []", "not YAML: the key 'entries' is there 2 times .* line 1"),
         (b"entries: [{name: a, task: a, every: 0}]", "entry 'a': every: 0 is not an interval"),
         (None, "cannot be read: No such file"),
     ],

@@ -72,6 +72,8 @@ def test_tubes_with_weights() -> None:
         ({"batch_size": 1001}, "batch_size 1001"),
         ({"tries_max": 0}, "tries_max 0"),
         ({"retry_base_s": 0.5}, "retry_base_s 0.5"),
+        ({"permanent": ValueError}, "permanent <class 'ValueError'> is no tuple"),
+        ({"permanent": ("ValueError",)}, "permanent .* is no tuple of exception classes"),
         ({"give_up": "forget"}, "give_up 'forget'"),
         ({"give_up": DeadLetter("-")}, "tube '-'"),
     ],
