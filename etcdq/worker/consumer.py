@@ -111,6 +111,8 @@ class TubeConsumer:
             InvalidArgumentError: a value is wrong; the text says which.
         """
         whose = type(self).__name__
+        if not hasattr(self, "counters"):
+            raise InvalidArgumentError(f"{whose}: its __init__ is to call super().__init__()")
         self.takes_batches()
         weights = self.weights()
         if not weights:

@@ -64,6 +64,7 @@ def test_tubes_with_weights() -> None:
     ("attributes", "text"),
     [
         ({"tubes": ()}, "no tubes"),
+        ({"__init__": lambda self: None}, r"__init__ is to call super\(\)"),
         ({"tubes": ("a b",)}, "tube 'a b'"),
         ({"tubes": {"a": 0}}, "weight 0"),
         ({"process": TubeConsumer.process}, "either process or process_batch"),
