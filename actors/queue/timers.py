@@ -35,7 +35,7 @@ class Timers:
         """Take note that one job is no longer in that state, or no longer there."""
         self.live -= 1
         assert self.live >= 0, "more timers ended than began"
-        if len(self._heap) > 2 * self.live:
+        if len(self._heap) - self.live > limits.LINE_DEAD_MIN:
             self._sweep()
 
     def move(self, job: Job) -> None:
