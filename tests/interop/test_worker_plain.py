@@ -119,3 +119,69 @@ async def test_cut_off_leaves_the_thread_to_itself(world: BeanstalkWorld) -> Non
         assert [each and each["state"] for each in figures] == [None, "ready", "ready"]
         assert consumer.seen == [b"a", b"stop"]
         assert (working.figures.done, working.figures.handed_back) == (1, 2)
+
+
+@with_a_node_and_threads
+async def test_plain_handler_runs_in_a_thread_with_its_hooks(world: BeanstalkWorld) -> None:
+    """Handler and hooks are called in one thread, which is not the loop's."""
+    calls: list[tuple[str, int]] = []
+
+    def note(name: str) -> None:
+        calls.append((name, threading.get_ident()))
+
+    class Plain(TubeConsumer):
+        tubes = ("t",)
+
+        def process(self, job: ReservedJob) -> None:
+            note("process")
+            raise PermanentError("x")
+
+        def before_batch(self, jobs: list[ReservedJob]) -> None:
+            note("before")
+
+        def after_batch(self, jobs: list[ReservedJob]) -> None:
+            note("after")
+            raise SystemExit(0)
+
+        def on_give_up(self, job: ReservedJob, error: BaseException) -> None:
+            note("give up")
+
+    async with client_of(world) as client, at_work(world, Plain()) as working:
+        (job_id,) = await put(client, b"a")
+        await until(lambda: working.figures.given_up, LOOK_S)
+        assert await job_of(client, job_id) is None
+    names = [name for name, _ in calls]
+    assert names == ["before", "process", "after", "before", "give up", "after"]
+    for three in (calls[:3], calls[3:]):
+        assert len({thread for _, thread in three}) == 1
+    assert threading.get_ident() not in {thread for _, thread in calls}
+
+
+@with_a_node_and_threads
+async def test_plain_handler_asks_whether_it_still_has_the_job(world: BeanstalkWorld) -> None:
+    """A thread cannot be cancelled: it can ask, and what it has done is not reported as done."""
+    answers: list[bool] = []
+    jobs: list[ReservedJob] = []
+    go_on, is_there = threading.Event(), trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    class Asking(TubeConsumer):
+        tubes = ("t",)
+
+        def process(self, job: ReservedJob) -> None:
+            jobs.append(job)
+            answers.append(job.is_valid)
+            trio.from_thread.run_sync(is_there.set, trio_token=token)
+            go_on.wait(60)
+            answers.append(job.is_valid)
+
+    async with client_of(world) as client, at_work(world, Asking()) as working:
+        await put(client, b"a", ttr_s=3)
+        await is_there.wait()
+        await client.flush_tube("t")
+        await until(lambda: not jobs[0].is_valid, LOOK_S)  # the next touch finds out
+        go_on.set()
+        await until(lambda: not working.figures.running, LOOK_S)
+
+        assert answers == [True, False]
+        assert (working.figures.lost, working.figures.done) == (1, 0)

@@ -1,10 +1,8 @@
 """Jobs that end their workers, and reservations that are lost, under the autojump clock."""
 
-import threading
-
 import trio
 
-from etcdq.worker import ReservedJob, TriesUsedUpError, TubeConsumer
+from etcdq.worker import ReservedJob, TriesUsedUpError
 from tests.support.beanstalk_world import BeanstalkWorld, with_a_node
 from tests.support.worker_world import (
     Noting,
@@ -15,7 +13,6 @@ from tests.support.worker_world import (
     job_of,
     put,
     settle,
-    until,
 )
 
 # jobs that end their workers ----------------------------------------------------------------
@@ -122,34 +119,6 @@ async def test_touch_says_that_a_job_is_gone(world: BeanstalkWorld) -> None:
         await put(client, b"c")
         await trio.sleep(11)
         assert working.figures.done == 1
-
-
-@with_a_node
-async def test_plain_handler_asks_whether_it_still_has_the_job(world: BeanstalkWorld) -> None:
-    """A thread cannot be cancelled: it can ask, and what it has done is not reported as done."""
-    answers: list[bool] = []
-    go_on, is_lost = threading.Event(), trio.Event()
-    token = trio.lowlevel.current_trio_token()
-
-    class Asking(TubeConsumer):
-        tubes = ("t",)
-
-        def process(self, job: ReservedJob) -> None:
-            answers.append(job.is_valid)
-            trio.from_thread.run_sync(is_lost.set, trio_token=token)
-            go_on.wait(60)
-            answers.append(job.is_valid)
-
-    async with client_of(world) as client, at_work(world, Asking()) as working:
-        await put(client, b"a", ttr_s=3)
-        await is_lost.wait()
-        await client.flush_tube("t")
-        await trio.sleep(2)
-        go_on.set()
-        await until(lambda: not working.figures.running)
-
-        assert answers == [True, False]
-        assert (working.figures.lost, working.figures.done) == (1, 0)
 
 
 @with_a_node

@@ -1,6 +1,5 @@
 """Consumers on a node in this process, under the autojump clock: runs and failures."""
 
-import threading
 from typing import ClassVar
 
 import pytest
@@ -74,42 +73,6 @@ async def test_prefetched_jobs_are_kept_while_others_run(world: BeanstalkWorld) 
 
         assert consumer.seen == [b"a", b"b", b"c"]
         assert (working.figures.done, working.figures.lost) == (3, 0)
-
-
-@with_a_node
-async def test_plain_handler_runs_in_a_thread_with_its_hooks(world: BeanstalkWorld) -> None:
-    """Handler and hooks are called in one thread, which is not the loop's."""
-    calls: list[tuple[str, int]] = []
-
-    def note(name: str) -> None:
-        calls.append((name, threading.get_ident()))
-
-    class Plain(TubeConsumer):
-        tubes = ("t",)
-
-        def process(self, job: ReservedJob) -> None:
-            note("process")
-            raise PermanentError("x")
-
-        def before_batch(self, jobs: list[ReservedJob]) -> None:
-            note("before")
-
-        def after_batch(self, jobs: list[ReservedJob]) -> None:
-            note("after")
-            raise SystemExit(0)
-
-        def on_give_up(self, job: ReservedJob, error: BaseException) -> None:
-            note("give up")
-
-    async with client_of(world) as client, at_work(world, Plain()) as working:
-        (job_id,) = await put(client, b"a")
-        await until(lambda: working.figures.given_up)
-        assert await job_of(client, job_id) is None
-    names = [name for name, _ in calls]
-    assert names == ["before", "process", "after", "before", "give up", "after"]
-    for three in (calls[:3], calls[3:]):
-        assert len({thread for _, thread in three}) == 1
-    assert threading.get_ident() not in {thread for _, thread in calls}
 
 
 @pytest.mark.parametrize("failure", [OSError("its database is gone"), SystemExit(0)])

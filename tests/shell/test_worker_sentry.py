@@ -92,7 +92,7 @@ async def test_a_hook_of_ones_own(
     """It takes the place of Sentry, also with the decorator; one that fails changes nothing."""
     reported: list[tuple[int, str]] = []
 
-    def report(job: ReservedJob, error: BaseException) -> None:
+    async def report(job: ReservedJob, error: BaseException) -> None:
         reported.append((job.number, str(error)))
         raise failure
 
