@@ -29,6 +29,8 @@ KEPT_AWAY = [
     " one.",
     "It counts a command behind a reserve that waits when it comes to it, we when we have read it:"
     " `stats` is not asked while anything is behind a reserve that waits, nor behind one itself.",
+    "Each command of a packet has an instant of its own there, the packet one with us, and of jobs"
+    " that are due at one instant the older one comes first: one command of a packet delays.",
     "It numbers and counts a put when it has read its line, we when the job is whole: no packet"
     " ends between the two with others before the rest.",
     "Whether it does what is behind a reserve that waits when its client has closed the connection"

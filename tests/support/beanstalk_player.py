@@ -35,6 +35,10 @@ PATIENCE = 20
 """How often we ask once more before a difference is one."""
 
 
+_DELAYS = re.compile(r"(put \d+ |release \S+ \d+ )[1-9]\d*")
+"""A put or a release with a delay."""
+
+
 class LateError(Exception):
     """The machine was too busy for this session: play it again."""
 
@@ -216,7 +220,7 @@ class Play:
 
     async def _send(self, step: Step) -> None:
         known, who = self._known, step.who
-        commands = [self._meant(step, command) for command in step.commands]
+        commands = [self._meant(step, place) for place in range(len(step.commands))]
         packet = [command.data() for command in commands]
         rest = self._unsent.pop(who, b"")
         if step.cut:
@@ -234,14 +238,16 @@ class Play:
                     await server.settle()
                 await server.send(who, piece)
 
-    def _meant(self, step: Step, command: Command) -> Command:
+    def _meant(self, step: Step, place: int) -> Command:
         """Return a command with the jobs that it means, or another one (see `KEPT_AWAY`)."""
-        known, who = self._known, step.who
+        known, who, command = self._known, step.who, step.commands[place]
         line = re.sub(
             r"\{(\w+)\}", lambda match: str(known.mean(match[1], who, step.pick)), command.line
         )
         if command.may_wait and known.is_waited_for(who):
             line = command.instead
+        if any(_DELAYS.match(each.line) for each in step.commands[:place]):
+            line = _DELAYS.sub(r"\g<1>0", line)
         if line.startswith("kick ") and known.any_waits:
             line = "kick 1"
         if line.startswith("quit") and known.any_waits and len(known.held[who]) > 1:
